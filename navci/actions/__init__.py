@@ -1,0 +1,1 @@
+"""The GitHub Actions runtime: event payload, outputs, workflow commands, step summary file."""

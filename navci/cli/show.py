@@ -1,0 +1,33 @@
+"""``navci show``: a task's journal, readable."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("task", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
+def show(task: str | None, as_json: bool) -> None:
+    """Print the journal of TASK, or name the tasks that have one."""
+    from navci.errors import NavciError
+    from navci.setup.read_back import journal_lines, journal_records, tasks
+
+    try:
+        if task is None:
+            names = tasks(Path.cwd())
+            click.echo("\n".join(names) if names else "no task has a journal in this repository")
+            return
+        if as_json:
+            for record in journal_records(Path.cwd(), task):
+                click.echo(json.dumps(record, sort_keys=True))
+            return
+        for line in journal_lines(Path.cwd(), task):
+            click.echo(line)
+    except NavciError as error:
+        click.echo(f"navci: {error}", err=True)
+        sys.exit(error.exit_code)

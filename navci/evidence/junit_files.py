@@ -1,0 +1,155 @@
+"""Which files are a check's reports: matching its globs, in the repository, made by this run."""
+
+from __future__ import annotations
+
+import glob as globbing
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from navci.errors import ConfigError
+from navci.system.globs import segments
+from navci.system.neutral import one_line, show_path
+
+_SHOWN = 5
+
+
+@dataclass(slots=True)
+class Found:
+    """What the globs match. Paths are relative to the repository, sorted.
+
+    ``files`` are all that is no folder: also symbolic links and FIFOs. ``links`` are symbolic links
+    to folders on the way of a glob, which is not followed; ``closed`` folders that cannot be read.
+    """
+
+    files: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+class ReportGlobs:
+    """The globs of one check, relative to its working directory ``cwd`` in the repository ``repo``.
+
+    Raises :class:`~navci.errors.ConfigError` for a glob that is absolute or leaves the repository.
+    """
+
+    def __init__(self, globs: Sequence[str], cwd: Path, repo: Path) -> None:
+        self._repo = repo
+        inside = os.path.relpath(cwd.absolute(), repo.absolute())
+        start = [] if inside == "." else inside.split("/")
+        if start[:1] == [".."]:
+            raise ConfigError(f"the working directory {cwd} is not inside the repository {repo}")
+        self._patterns = [
+            _pattern(glob, [globbing.escape(part) for part in start]) for glob in globs
+        ]
+
+    def find(self) -> Found:
+        """Everything that matches now; ``.git`` and folders behind symbolic links are not read."""
+        found = Found()
+        files: set[str] = set()
+        for pattern in self._patterns:
+            files.update(self._walk(pattern, found))
+        found.files = sorted(files)
+        return found
+
+    def _walk(self, pattern: tuple[str, ...], found: Found) -> Iterator[str]:
+        todo: list[tuple[str, frozenset[int]]] = [("", _open(pattern, frozenset({0})))]
+        while todo:
+            folder, states = todo.pop()
+            try:
+                entries = list(os.scandir(self._repo / folder))
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                found.closed.append(folder)
+                continue
+            for entry in entries:
+                if entry.name == ".git":
+                    continue
+                reached = _step(pattern, states, entry.name)
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if reached - {len(pattern)}:
+                        todo.append((path, reached))
+                elif len(pattern) in reached:
+                    yield path
+                elif reached and entry.is_symlink() and _is_folder(entry.path):
+                    found.links.append(path)
+
+
+def clear(found: Found, repo: Path, tracked: frozenset[str]) -> str | None:
+    """Delete what an earlier run left; the problem, if any.
+
+    Files that git tracks are the repository's, never a report, and stay.
+    """
+    stuck = []
+    for path in found.files:
+        if path not in tracked:
+            try:
+                (repo / path).unlink()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                stuck.append(f"{show_path(path)} ({error.strerror})")
+    if not stuck:
+        return None
+    rest = f" and {len(stuck) - _SHOWN} more" if len(stuck) > _SHOWN else ""
+    return (
+        f"reports of an earlier run cannot be deleted: {', '.join(stuck[:_SHOWN])}{rest}; "
+        "delete them, or let the check write somewhere else"
+    )
+
+
+def fresh(before: Found, after: Found, tracked: frozenset[str]) -> list[str]:
+    """The reports of this run: not tracked, and not from where :func:`clear` could not look."""
+    hidden = tuple(f"{folder}/" for folder in before.closed)
+    return [path for path in after.files if path not in tracked and not path.startswith(hidden)]
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir can raise
+
+
+def _pattern(glob: str, start: list[str]) -> tuple[str, ...]:
+    shown = one_line(glob, 100)
+    glob = glob.replace("\\", "/")
+    if glob.startswith("/") or glob[1:2] == ":":
+        raise ConfigError(
+            f"junit: `{shown}` is an absolute path; write it relative to the working directory"
+        )
+    parts = list(start)
+    for part in segments(glob):
+        if part != "..":
+            parts.append(part)
+        elif not parts:
+            raise ConfigError(f"junit: `{shown}` is outside the repository; reports must be in it")
+        elif len(parts) > len(start) and globbing.has_magic(parts[-1]):
+            raise ConfigError(f"junit: `{shown}` has `..` after a wildcard; write the path itself")
+        else:
+            parts.pop()
+    if len(parts) == len(start) and parts == start:
+        raise ConfigError(f"junit: `{shown}` names no file; write a glob like `build/*.xml`")
+    return tuple(parts)
+
+
+def _open(pattern: tuple[str, ...], states: frozenset[int]) -> frozenset[int]:
+    """The states reachable without reading a part: ``**`` may stand for no folder at all."""
+    found = set(states)
+    for state in states:
+        while state < len(pattern) and pattern[state] == "**":
+            state += 1
+            found.add(state)
+    return frozenset(found)
+
+
+def _step(pattern: tuple[str, ...], states: frozenset[int], name: str) -> frozenset[int]:
+    reached = set()
+    for state in states:
+        if state < len(pattern):
+            if pattern[state] == "**":
+                reached.add(state)
+            elif fnmatchcase(name, pattern[state]):
+                reached.add(state + 1)
+    return _open(pattern, frozenset(reached))

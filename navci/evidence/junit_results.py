@@ -1,0 +1,119 @@
+"""One testcase's results, read with junitparser: which of them counts, and what it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from junitparser import Error, Failure, Skipped
+from junitparser.xunit2 import RerunError, RerunFailure, TestCase
+from lxml import etree
+
+from navci.evidence.junit_ids import Namer
+from navci.evidence.junit_tally import Status
+from navci.system import neutral
+
+# Local names of result elements, in lower case, to the names junitparser knows.
+RESULTS = {
+    "error": "error",
+    "failure": "failure",
+    "skipped": "skipped",
+    "disabled": "skipped",
+    "ignored": "skipped",
+    "flakyerror": "flakyError",
+    "flakyfailure": "flakyFailure",
+    "rerunerror": "rerunError",
+    "rerunfailure": "rerunFailure",
+}
+# What gtest, ctest, behave, tst and NUnit's converters say in an attribute (R4).
+_SAID = {
+    "status": {
+        "failed": Status.FAILED,
+        "failure": Status.FAILED,
+        "fail": Status.FAILED,
+        "error": Status.ERRORED,
+        "errored": Status.ERRORED,
+        "disabled": Status.SKIPPED,
+        "notrun": Status.SKIPPED,
+        "notrunnable": Status.SKIPPED,
+        "ignored": Status.SKIPPED,
+        "skipped": Status.SKIPPED,
+    },
+    "result": {"suppressed": Status.SKIPPED, "failed": Status.FAILED, "error": Status.ERRORED},
+}
+_SEVERITY = ("error", "failure", "rerunError", "rerunFailure")
+_PYTEST_PLACE = re.compile(r"^([^\s:][^\n:]*\.\w{1,5}):(\d+): \w", re.MULTILINE)
+_PLACE = re.compile(r"([\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,5})(?::|\", line )(\d{1,9})")
+_EXCERPT_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A testcase's status; ``itemised`` results of it that a suite may have counted as red."""
+
+    status: Status
+    itemised: int
+    flaky: bool
+
+
+def read_case(attrib: Mapping[str, str], element: etree._Element | None) -> Outcome:
+    """The worst of a testcase's direct results, or what its attributes say without one (R3-R5).
+
+    A case is flaky only when its producer says so and nothing else is wrong with it. A rerun
+    without a failure is a failure: nothing says that any attempt passed.
+    """
+    results = [] if element is None else list(TestCase.fromelem(element))  # type: ignore[no-untyped-call]
+    worst: Status | None = None
+    red = reruns = flaky = 0
+    for result in results:
+        match result:
+            case Error():
+                worst, red = Status.ERRORED, red + 1
+            case Failure():
+                worst, red = max(worst or Status.FAILED, Status.FAILED), red + 1
+            case Skipped():
+                worst = max(worst or Status.SKIPPED, Status.SKIPPED)
+            case RerunFailure() | RerunError():
+                reruns += 1
+            case _:
+                flaky += 1
+    if worst is None:
+        worst = max(
+            said.get(attrib.get(key, "").strip().lower(), Status.PASSED)
+            for key, said in _SAID.items()
+        )
+    if reruns and worst < Status.FAILED:
+        worst = Status.FAILED
+    itemised = max(red, int(worst >= Status.FAILED)) + flaky
+    return Outcome(worst, itemised, flaky > 0 and worst is Status.PASSED)
+
+
+def worst_words(element: etree._Element | None) -> tuple[str, str]:
+    """Message and text of the worst result."""
+    if element is None or not len(element):
+        return "", ""
+
+    def severity(result: etree._Element) -> int:
+        tag = str(result.tag)
+        return _SEVERITY.index(tag) if tag in _SEVERITY else len(_SEVERITY)
+
+    worst = min(element, key=severity)
+    return worst.get("message") or "", worst.text or ""
+
+
+def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) -> str:
+    """Where, the message, the first lines: for a person and for the agent, at most 2 kB."""
+    if places := _PYTEST_PLACE.findall(text):
+        place = ":".join(places[-1])
+    elif match := _PLACE.search(text):
+        place = f"{match[1]}:{match[2]}"
+    else:
+        place = attrib.get("file", "")
+        place += f":{attrib['line']}" if place and attrib.get("line") else ""
+    parts = [namer.stable(place)]
+    if message.strip() not in text:
+        parts.append(message.strip())
+    parts.append(text.strip("\n"))
+    shown = neutral.excerpt("\n".join(part for part in parts if part), 1_800, 300)
+    return shown.encode()[:_EXCERPT_BYTES].decode(errors="ignore").strip()

@@ -1,0 +1,280 @@
+"""One pass over a JUnit report: an lxml parser target that never holds more than one testcase.
+
+The rules (R1 to R10) are those a decade of consumers' bug reports taught: testcases count wherever
+they stand, results count only as direct children, declared totals are never believed when they are
+good news and always when they are bad news.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from lxml import etree
+
+from navci.evidence.junit_ids import Namer, unloaded_module
+from navci.evidence.junit_results import RESULTS, excerpt, read_case, worst_words
+from navci.evidence.junit_tally import Status, Tally
+from navci.system import neutral
+
+DEPTH_LIMIT = 200
+_TEXT_LIMIT = 64 * 1024
+
+_OUTPUT = frozenset({"system-out", "system-err", "properties", "property"})
+_COUNT = re.compile(r"\s*\d{1,15}\s*")
+_ROOTS = ("testsuites", "testsuite")
+
+
+class Refused(Exception):  # noqa: N818 - it reads as what it says
+    """The report cannot be used; the message says why."""
+
+
+class WrongRoot(Refused):
+    """Well-formed, but no JUnit report. ``root`` is the local name of its root element."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        super().__init__(root)
+
+
+class _Suite:
+    """A suite, or any wrapper around suites, with what was itemised before it began."""
+
+    __slots__ = ("attrib", "cases", "itemised", "name")
+
+    def __init__(self, name: str, attrib: Mapping[str, str], cases: int, itemised: int) -> None:
+        self.name = name
+        self.attrib = attrib
+        self.cases = cases
+        self.itemised = itemised
+
+
+class _Case:
+    """A testcase. ``element`` holds its direct result children, for junitparser to read."""
+
+    __slots__ = ("attrib", "element")
+
+    def __init__(self, attrib: Mapping[str, str]) -> None:
+        self.attrib = attrib
+        self.element: etree._Element | None = None
+
+
+class _Result:
+    """A result child of a testcase or a suite, while its text arrives."""
+
+    __slots__ = ("element", "text")
+
+    def __init__(self, element: etree._Element) -> None:
+        self.element = element
+        self.text: list[str] = []
+
+
+class _Opaque:
+    """Output, properties, what is inside a result: quoted text, where no result counts."""
+
+    __slots__ = ()
+
+
+_OPAQUE = _Opaque()
+_Frame = _Suite | _Case | _Result | _Opaque
+
+
+class ReportTarget:
+    """Fills ``tally`` from the events of one report. Raises :class:`Refused` out of the parser.
+
+    After an exception the tally holds part of a report and must be thrown away (R0). A passed
+    testcase without children, which most are, takes the short way: it never gets a frame.
+    """
+
+    def __init__(self, namer: Namer) -> None:
+        self.tally = Tally()
+        self._namer = namer
+        self._tags = 0
+        self._stack: list[_Frame] = []
+        self._in_suite = False
+        self._leaf: Mapping[str, str] | None = None
+        self._text: list[str] | None = None
+        self._room = 0
+        self._itemised = 0  # failures, errors and flaky results written out so far
+
+    @property
+    def events(self) -> int:
+        """Grows with the tags read, so that a feeder notices a text or attribute without an end."""
+        return self._tags + self.tally.cases
+
+    def doctype(self, name: str, _public: str | None, _system: str | None) -> None:
+        """A document type can declare entities, and entities can hold or hide results."""
+        if name.lower() == "html":
+            raise WrongRoot("html")
+        raise Refused("it declares a document type (DOCTYPE), which no JUnit report needs")
+
+    def start(self, tag: str, attrib: Mapping[str, str]) -> None:
+        """An element begins."""
+        if tag == "testcase" and self._in_suite:
+            self._leaf = attrib
+            self._in_suite = False
+            return
+        self._tags += 1
+        stack = self._stack
+        if self._leaf is not None:
+            stack.append(_Case(self._leaf))
+            self._leaf = None
+        name = tag if tag[0] != "{" else tag.rpartition("}")[2]
+        if not stack and name not in _ROOTS:
+            raise WrongRoot(name)
+        if len(stack) >= DEPTH_LIMIT:
+            raise Refused(f"its elements are nested deeper than {DEPTH_LIMIT}")
+        if name == "testcase":
+            self._text = None
+            stack.append(_Case(attrib))
+            self._in_suite = False
+        else:
+            frame = self._frame(name, attrib)
+            self._in_suite = isinstance(frame, _Suite) and len(stack) < DEPTH_LIMIT - 1
+            stack.append(frame)
+
+    def end(self, tag: str) -> None:
+        """The innermost element ends."""
+        leaf = self._leaf
+        if leaf is not None:
+            self._leaf = None
+            self._in_suite = True
+            name, classname = leaf.get("name"), leaf.get("classname")
+            if (
+                name
+                and classname
+                and name != classname
+                and "status" not in leaf
+                and "result" not in leaf
+            ):
+                tally = self.tally
+                passed = tally.passed
+                known = len(passed)
+                test = self._namer.test_id(classname, name, "")
+                passed.add(test)
+                tally.cases += 1
+                if len(passed) == known:
+                    tally.repeats[test] = tally.repeats.get(test, 0) + 1
+            else:
+                self._end_case(_Case(leaf))
+            return
+        stack = self._stack
+        frame = stack.pop()
+        match frame:
+            case _Case():
+                self._end_case(frame)
+            case _Suite():
+                self._end_suite(frame)
+            case _Result():
+                frame.element.text = "".join(frame.text)
+                self._text = None
+                if isinstance(parent := stack[-1], _Suite):
+                    self._suite_failure(parent, frame.element)
+        self._in_suite = bool(stack) and isinstance(stack[-1], _Suite)
+
+    def data(self, data: str) -> None:
+        """Text; kept only inside results, and not without end."""
+        if self._text is not None and self._room > 0:
+            self._text.append(data[: self._room])
+            self._room -= len(data)
+
+    def close(self) -> None:
+        """The report is complete."""
+
+    def _frame(self, name: str, attrib: Mapping[str, str]) -> _Frame:
+        parent = self._stack[-1] if self._stack else None
+        lower = name.lower()
+        match parent:
+            case _Case():
+                if lower not in RESULTS:
+                    if lower == "warning":
+                        self.tally.odd("a <warning> in a testcase decides nothing")
+                    return _OPAQUE
+                if parent.element is None:
+                    parent.element = etree.Element("testcase")
+                return self._result(etree.SubElement(parent.element, RESULTS[lower]), attrib)
+            case _Result() | _Opaque():
+                return _OPAQUE
+        if lower in _OUTPUT:
+            return _OPAQUE
+        if parent is not None and lower in ("error", "failure"):
+            return self._result(etree.Element(lower), attrib)
+        return _Suite(name, attrib, self.tally.cases, self._itemised)
+
+    def _result(self, element: etree._Element, attrib: Mapping[str, str]) -> _Result:
+        for key in ("message", "type"):
+            if key in attrib:
+                element.set(key, attrib[key])
+        result = _Result(element)
+        self._text, self._room = result.text, _TEXT_LIMIT
+        return result
+
+    def _end_case(self, case: _Case) -> None:
+        attrib = case.attrib
+        name, classname = attrib.get("name"), attrib.get("classname")
+        file = ""
+        if not classname or classname == name:
+            file = attrib.get("file") or self._suite_file()
+        test = self._namer.test_id(classname or "", name or "", file)
+        outcome = read_case(attrib, case.element)
+        self._itemised += outcome.itemised
+        if outcome.flaky:
+            self.tally.flaky += 1
+            self.tally.odd(f"flaky, passed when rerun: {neutral.one_line(test, 200)}")
+        status = outcome.status
+        if name is None and classname is None and status is Status.PASSED:
+            self.tally.doubts.append(
+                "a testcase has neither a name nor a result: the run was cut short"
+            )
+        self.tally.add(test, status)
+        if status >= Status.FAILED:
+            self._explain(case, test)
+
+    def _explain(self, case: _Case, test: str) -> None:
+        message, text = worst_words(case.element)
+        if module := unloaded_module(case.attrib, message):
+            if "/" in module:
+                module = self._namer.file(module)
+            self.tally.unloaded[test] = self._namer.stable(module)
+        if self.tally.wants_excerpt(test):
+            self.tally.red[test] = excerpt(case.attrib, message, text, self._namer)
+
+    def _suite_failure(self, suite: _Suite, element: etree._Element) -> None:
+        self._itemised += 1
+        message, text = str(element.get("message") or ""), str(element.text or "")
+        said = neutral.one_line(message or text, 200) or "without a word"
+        name = suite.attrib.get("name") or ""
+        where = f"suite `{neutral.one_line(name, 100)}`" if name else f"<{suite.name}>"
+        self.tally.failures.append(f"<{element.tag}> outside any testcase, on {where}: {said}")
+
+    def _end_suite(self, suite: _Suite) -> None:
+        attrib = suite.attrib
+        if not attrib:
+            return
+        declared = self._declared(attrib, "failures") + self._declared(attrib, "errors")
+        itemised = self._itemised - suite.itemised
+        if declared > itemised:
+            self.tally.failures.append(
+                f"<{suite.name}> counts {declared} failed or errored and {itemised} are written "
+                "out: something failed outside the testcases"
+            )
+            self._itemised = suite.itemised + declared  # said once, not again by each parent
+        tests, cases = self._declared(attrib, "tests"), self.tally.cases - suite.cases
+        if tests and tests != cases:
+            self.tally.odd(
+                f"<{suite.name}> declares {tests} tests and holds {cases} testcases; "
+                "the testcases count"
+            )
+
+    def _declared(self, attrib: Mapping[str, str], key: str) -> int:
+        text = attrib.get(key, "").strip()
+        if not text or _COUNT.fullmatch(text):
+            return int(text or 0)
+        self.tally.odd(f'{key}="{neutral.one_line(text, 40)}" is no number; it is ignored')
+        return 0
+
+    def _suite_file(self) -> str:
+        for frame in reversed(self._stack):
+            if isinstance(frame, _Suite) and (file := frame.attrib.get("file")):
+                return file
+        return ""

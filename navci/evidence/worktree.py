@@ -1,0 +1,292 @@
+"""The work tree as git trees: what is there, what changed, and putting things back.
+
+All through navci's own git directory and an index of its own that lives as long as the run, so
+that a measurement costs about as much as ``git status``. Nested repositories are never entered:
+git would run what their configuration says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Literal, cast
+
+from navci.errors import GitError, InfraError
+from navci.evidence.ignores import attributes_file, exclude_file
+from navci.system.files import write_atomic
+from navci.system.git import Git
+
+_GITLINK = "160000"
+_ATTEMPTS = 3
+
+Status = Literal["A", "M", "D", "T"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that differs between two trees: added, modified, deleted, or of another type.
+
+    A blob is ``None`` where the path does not exist; modes are git's (``100644``, ``120000`` …).
+    """
+
+    path: str
+    status: Status
+    old_blob: str | None
+    new_blob: str | None
+    old_mode: str = ""
+    new_mode: str = ""
+
+
+class Worktree:
+    """Measures the work tree of ``git`` against commits.
+
+    ``base`` is the commit (or tree) whose ``.gitignore`` and ``.gitattributes`` files count and
+    whose files are tracked, ``ignore`` more globs to ignore, relative to the top. ``byproducts``
+    maps paths to the blobs that checks wrote there: such a file counts as not written while its
+    content is that.
+    After :meth:`tree`, ``nested`` and ``unreadable`` name what it had to leave out.
+    """
+
+    def __init__(
+        self,
+        git: Git,
+        base: str,
+        run_dir: Path,
+        byproducts: Mapping[str, str] | None = None,
+        ignore: Sequence[str] = (),
+    ) -> None:
+        self.git = git
+        self.base = base
+        self.index = run_dir / "index"
+        self.byproducts = dict(byproducts or {})
+        self.nested: tuple[str, ...] = ()
+        self.unreadable: tuple[str, ...] = ()
+        self._scratch = run_dir / "index.scratch"
+        self._excludes = run_dir / "excludes"
+        entries = self._entries_of(base)
+        self._gitlinks = frozenset(p for p, (mode, _) in entries.items() if mode == _GITLINK)
+        self._also_tracked: frozenset[str] = frozenset()
+        write_atomic(self._excludes, exclude_file(self._rules(entries, ".gitignore"), ignore))
+        attributes = attributes_file(self._rules(entries, ".gitattributes"))
+        write_atomic(git.git_dir / "info" / "attributes", attributes)
+        for old in (self.index, Path(f"{self.index}.lock")):
+            old.unlink(missing_ok=True)
+        self._git("read-tree", base)
+        git.answer("update-index", "-q", "--refresh", index=self.index)
+
+    # --- measuring --------------------------------------------------------------------------
+
+    def tree(self, leave_out: Collection[str] = ()) -> str:
+        """The tree of tracked and unignored files as they are now.
+
+        A path of ``leave_out``, or an unchanged byproduct, is in it as it is in base. Raises
+        :class:`GitError` when the files change faster than they can be read.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._measure()
+                break
+            except GitError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        as_in_base = set(leave_out)
+        if self.byproducts:
+            now = self._entries()
+            as_in_base.update(
+                path for path, blob in self.byproducts.items() if now.get(path, ("", ""))[1] == blob
+            )
+        if not as_in_base:
+            return self.git.text("write-tree", index=self.index)
+        shutil.copyfile(self.index, self._scratch)
+        base = self._entries_of(self.base)
+        lines = []
+        for path in as_in_base:
+            mode, blob = base.get(path, ("0", "0" * len(self.git.empty_tree)))
+            lines.append(f"{mode} {blob}\t{path}\0")
+        stdin = os.fsencode("".join(lines))
+        self.git.run("update-index", "-z", "--index-info", stdin=stdin, index=self._scratch)
+        return self.git.text("write-tree", index=self._scratch)
+
+    def follow(self, commit: str) -> None:
+        """Take the files of ``commit`` for tracked too: an agent may commit an ignored file."""
+        self._also_tracked = self.tracked(commit) - self._gitlinks
+
+    def tracked(self, commit: str) -> frozenset[str]:
+        """Every path of ``commit`` (or of a tree)."""
+        return frozenset(self._entries_of(commit))
+
+    def changed(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
+        """What differs from ``old_tree`` to ``new_tree``, in git's order (a rename is two)."""
+        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
+        out = self.git.run("diff-tree", *options, old_tree, new_tree)
+        fields = os.fsdecode(out).split("\0")[:-1]
+        changes = []
+        for what, path in zip(fields[::2], fields[1::2], strict=True):
+            old_mode, new_mode, old, new, status = what.removeprefix(":").split(" ")
+            changes.append(
+                Change(
+                    path,
+                    cast("Status", status),
+                    old if old.strip("0") else None,
+                    new if new.strip("0") else None,
+                    old_mode,
+                    new_mode,
+                )
+            )
+        return tuple(changes)
+
+    # --- putting back -----------------------------------------------------------------------
+
+    def restore(self, tree: str, paths: Collection[str]) -> None:
+        """Put ``paths`` back as they are in ``tree``; what is not in it is removed.
+
+        Whatever stands in the way goes: a folder where a file was, a link where a folder was. No
+        link is followed, so nothing outside the work tree is touched.
+        """
+        entries = self._entries_of(tree)
+        folders = {str(folder) for path in entries for folder in PurePosixPath(path).parents}
+        wanted = [path for path in paths if entries.get(path, (_GITLINK, ""))[0] != _GITLINK]
+        with _saying("cannot be put back"):
+            for path in sorted(set(paths) - entries.keys() - folders):
+                self._remove(path)
+        if not wanted:
+            return
+        self._scratch.unlink(missing_ok=True)
+        self.git.run("read-tree", tree, index=self._scratch)
+        options = ("-q", "-f", "-z", "--stdin")
+        self.git.run("checkout-index", *options, stdin=_lines(wanted), index=self._scratch)
+
+    def checkout_tree(self, tree: str) -> None:
+        """Make the work tree equal ``tree``; ignored files stay where nothing needs their place."""
+        self.tree()
+        self._git("read-tree", "--reset", "-u", tree)
+
+    def _remove(self, path: str) -> None:
+        target = self.git.work_tree / path
+        if not _inside_real_folders(self.git.work_tree, path):
+            return
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR(target.lstat().st_mode):
+                shutil.rmtree(target)
+            else:
+                target.unlink()
+        for folder in target.parents:
+            if folder == self.git.work_tree:
+                break
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+
+    # --- the index --------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Bring the index up to date with the work tree."""
+        Path(f"{self.index}.lock").unlink(missing_ok=True)  # only a killed git of ours leaves one
+        # Every tracked file whose stat data differs, and the names of untracked ones; the first
+        # includes files only touched, whose stat data `update-index` then brings up to date.
+        dirty = self._git("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        other = self._git("ls-files", "-z", "-o", f"--exclude-from={self._excludes}")
+        paths = dict.fromkeys(os.fsdecode(dirty + other).split("\0")[:-1])
+        paths |= dict.fromkeys(self._also_tracked)
+        found: dict[str, list[str]] = {"there": [], "gone": [], "unreadable": [], "nested": []}
+        for path in paths:
+            if path not in self._gitlinks:
+                found[_state(self.git.work_tree, path)].append(path)
+        self.nested = tuple(path.removesuffix("/") for path in found["nested"])
+        self.unreadable = tuple(found["unreadable"])
+        if found["gone"]:
+            self._git(
+                "update-index", "-z", "--force-remove", "--stdin", stdin=_lines(found["gone"])
+            )
+        if found["there"]:
+            options = ("--add", "--replace", "--remove", "--stdin")
+            self._git("update-index", "-z", *options, stdin=_lines(found["there"]))
+
+    def _rules(self, entries: Mapping[str, tuple[str, str]], name: str) -> dict[str, bytes]:
+        """The content of every file called ``name``; links are none (git follows none either)."""
+        found = {
+            path: blob
+            for path, (mode, blob) in entries.items()
+            if path.rpartition("/")[2] == name and mode.startswith("100")
+        }
+        asked = "".join(f"{blob}\n" for blob in found.values()).encode()
+        answer = BytesIO(self.git.run("cat-file", "--batch", stdin=asked))
+        contents = {}
+        for path in found:
+            size = int(answer.readline().split(b" ")[2])
+            contents[path] = answer.read(size + 1)[:-1]
+        return contents
+
+    def _git(self, *args: str, stdin: bytes | None = None) -> bytes:
+        return self.git.run(*args, stdin=stdin, index=self.index)
+
+    def _entries(self) -> dict[str, tuple[str, str]]:
+        """What the index holds: path -> (mode, blob)."""
+        entries = {}
+        for line in os.fsdecode(self._git("ls-files", "-z", "-s")).split("\0")[:-1]:
+            what, _, path = line.partition("\t")
+            mode, blob, _stage = what.split(" ")
+            entries[path] = (mode, blob)
+        return entries
+
+    def _entries_of(self, tree: str) -> dict[str, tuple[str, str]]:
+        """What a commit or tree holds: path -> (mode, blob)."""
+        entries = {}
+        for line in os.fsdecode(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree)).split(
+            "\0"
+        )[:-1]:
+            what, _, path = line.partition("\t")
+            mode, _kind, blob = what.split(" ")
+            entries[path] = (mode, blob)
+        return entries
+
+
+def _lines(paths: Iterable[str]) -> bytes:
+    return os.fsencode("".join(f"{path}\0" for path in paths))
+
+
+def _inside_real_folders(top: Path, path: str) -> bool:
+    """Is every folder on the way to ``path`` a folder, and no link?"""
+    folder = top
+    for name in path.split("/")[:-1]:
+        folder = folder / name
+        try:
+            if not stat.S_ISDIR(folder.lstat().st_mode):
+                return False
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+    return True
+
+
+def _state(top: Path, path: str) -> str:
+    """What git listed, as it is now: there, gone, unreadable, or a nested repository."""
+    if path.endswith("/"):
+        return "nested"
+    try:
+        if not _inside_real_folders(top, path):
+            return "gone"
+        mode = (top / path).lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return "there"
+        if not stat.S_ISREG(mode):
+            return "gone"  # a folder, pipe or socket: git has no such thing
+        return "there" if os.access(top / path, os.R_OK) else "unreadable"
+    except (FileNotFoundError, NotADirectoryError):
+        return "gone"
+    except OSError:
+        return "unreadable"
+
+
+@contextlib.contextmanager
+def _saying(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InfraError(f"{error.filename} {what}: {error.strerror}") from error

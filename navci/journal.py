@@ -1,0 +1,293 @@
+"""The journal of a task: an append-only record in git from which any process can resume.
+
+One ref per task, ``refs/navci/<task-id>``; each append is one commit whose tree holds the event
+(``event.json``), the projection after it (``state.json``) and what is attached; its second
+parent is a snapshot of the work (DESIGN §7). ``git log refs/navci/<task-id>`` is the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import psutil
+from pydantic import TypeAdapter, ValidationError
+
+from navci.errors import InfraError, JournalDamaged
+from navci.judge import JUDGE_VERSION, judge
+from navci.model import End, Judgement, Memory, Observation, Rules, Usage
+from navci.system.canonical import canonical, plain
+from navci.system.clock import Clock, iso
+from navci.system.git import Git, Identity
+
+SCHEMA = 1
+AUTHOR = Identity("navci", "navci@users.noreply.github.com")
+CREATED, OPENED, BASELINE, ATTEMPT = "created", "run_opened", "baseline", "attempt"
+JUDGED, NOT_JUDGED, CLOSING, ENDED = "iteration", "attempt_not_judged", "closing", "run_ended"
+
+
+def ref_of(task_id: str) -> str:
+    """The ref a task's journal lives under."""
+    return f"refs/navci/{task_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who holds the task. Dead at once when the process is gone on the same host and boot."""
+
+    host: str
+    boot: str
+    pid: int
+    started: float
+    token: str
+    until: float
+
+    def holder_is_alive(self, now: float) -> bool:
+        """Whether the holder may still be working; ``now`` is Unix time in seconds."""
+        if (self.host, self.boot) != (socket.gethostname(), _boot_id()):
+            return now < self.until
+        try:
+            return abs(psutil.Process(self.pid).create_time() - self.started) < 1.0
+        except psutil.Error:
+            return False
+
+
+def take_lease(token: str, now: float, seconds: float) -> Lease:
+    """This process's lease on a task, for ``seconds`` from ``now`` (Unix time)."""
+    started = psutil.Process().create_time()
+    host = socket.gethostname()
+    return Lease(host, _boot_id(), os.getpid(), started, token, now + seconds)
+
+
+def _boot_id() -> str:
+    return str(int(psutil.boot_time()))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The projection after an event: everything a process needs to go on.
+
+    ``base`` is the commit the work starts from, ``origin`` the tree of the checkout when the run
+    opened (untracked files included), ``head`` the work branch's last commit, ``snapshot`` the
+    last snapshot. ``iteration`` is the last judged one. ``place`` is the checkout it works in;
+    ``deciding`` the end that closing works on, ``closing`` its steps already done. ``shelved`` keeps other contracts'
+    memories, so that returning to one does not refill its failure budget.
+    """
+
+    task: str
+    schema: int = SCHEMA
+    run: str = ""
+    token: str = ""
+    started: str = ""
+    base: str = ""
+    base_branch: str | None = None
+    origin: str = ""
+    branch: str = ""
+    head: str = ""
+    snapshot: str | None = None
+    contract: str = ""
+    iteration: int = 0
+    attempt: int = 0
+    troubles: int = 0
+    memory: Memory = field(default_factory=Memory)
+    spent: Usage = field(default_factory=Usage)
+    lease: Lease | None = None
+    place: str = ""
+    deciding: End | None = None
+    closing: tuple[str, ...] = ()
+    end: End | None = None
+    reason: str = ""
+    shelved: Mapping[str, Memory] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One append. ``data`` is the event's own record; ``commit`` where it is kept."""
+
+    seq: int
+    kind: str
+    run: str
+    at: str
+    nonce: str
+    data: Mapping[str, object]
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The record of a judged iteration: enough to judge it again and compare."""
+
+    judge_version: int
+    rules: Rules
+    before: Memory
+    observation: Observation
+    judgement: Judgement
+    commit: str | None
+    excerpts: Mapping[str, str]
+    notes: tuple[str, ...]
+    summary: str
+    agent_seconds: float
+
+
+_STATE: TypeAdapter[State] = TypeAdapter(State)
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_JUDGED: TypeAdapter[Judged] = TypeAdapter(Judged)
+
+
+class Journal:
+    """The journal of one task in navci's own git directory."""
+
+    def __init__(self, git: Git, task_id: str, clock: Clock) -> None:
+        self.git = git
+        self.ref = ref_of(task_id)
+        self.warnings: list[str] = []
+        self.on_append: Callable[[], None] = lambda: None
+        self._clock = clock
+        self._attached: dict[str, str] = {}
+        self.tip, self._seq, self.state = self._read_tip(task_id)
+
+    def _read_tip(self, task_id: str) -> tuple[str | None, int, State]:
+        tip = self.git.read_ref(self.ref)
+        if tip is None:
+            return None, 0, State(task_id)
+        chain = self.git.text("rev-list", "--first-parent", "--max-count=3", tip).split()
+        problems = []
+        for commit in chain:
+            try:
+                event, state = self._read(commit)
+            except JournalDamaged as damaged:
+                problems.append(str(damaged))
+                continue
+            if state.task != task_id:
+                raise JournalDamaged(f"{self.ref} holds the journal of {state.task}, not {task_id}")
+            if problems:
+                self.warnings.append(f"{problems[0]}; going on from the append before it")
+            self._attached = self._attachments(commit)
+            # Appends go on after the damaged tip, so that nothing of the ledger is dropped.
+            return tip, event.seq + len(problems), state
+        raise JournalDamaged(
+            f"{self.ref}: {problems[0]}; nothing before it is readable either. "
+            f"Look at `git log {self.ref}`; rename the ref to start this task afresh"
+        )
+
+    def _read(self, commit: str) -> tuple[Event, State]:
+        event, state = (self.git.show(commit, name) for name in ("event.json", "state.json"))
+        if event is None or state is None:
+            raise JournalDamaged(f"append {commit[:12]} has no event.json or no state.json")
+        try:
+            return replace(_EVENT.validate_json(event), commit=commit), _STATE.validate_json(state)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise JournalDamaged(f"append {commit[:12]}: {where}: {first['msg']}") from error
+
+    def _attachments(self, commit: str) -> dict[str, str]:
+        listing = self.git.text("ls-tree", commit)
+        entries = (line.split(None, 3) for line in listing.splitlines())
+        return {e[3]: e[2] for e in entries if e[3] not in ("event.json", "state.json")}
+
+    def attach(self, name: str, value: object) -> None:
+        """Keep ``value`` under ``name`` in this and all later appends; git stores it once."""
+        self._attached[name] = self._blob(canonical(value))
+
+    def attached(self, name: str) -> object:
+        """The value attached under ``name``, as JSON types; ``None`` when there is none."""
+        blob = self._attached.get(name)
+        return None if blob is None else json.loads(self.git.run("cat-file", "blob", blob))
+
+    def append(
+        self, kind: str, state: State, data: object = None, snapshot: str | None = None
+    ) -> None:
+        """Append one event; ``state`` is the projection after it.
+
+        Raises :class:`InfraError` when the ref moved under us or git cannot write.
+        """
+        if self.tip is None and kind != CREATED:
+            # A root without parents, so that every later second parent is a snapshot.
+            self.append(CREATED, State(state.task))
+        now = self._clock.now()
+        record = plain(data) if data is not None else {}
+        assert isinstance(record, dict)
+        event = Event(self._seq + 1, kind, state.run, iso(now), secrets.token_hex(8), record)
+        commit = self._commit(event, state, snapshot, now)
+        if not self.git.update_ref(self.ref, commit, self.tip):
+            raise InfraError(
+                f"{self.ref} was moved by another process; is a second navci working on "
+                f"{state.task}? Wait for it to end, then run again"
+            )
+        self.tip, self._seq, self.state = commit, event.seq, state
+        self.on_append()
+
+    def _commit(self, event: Event, state: State, snapshot: str | None, now: datetime) -> str:
+        blobs = {
+            **self._attached,
+            "event.json": self._blob(canonical(event)),
+            "state.json": self._blob(canonical(state)),
+        }
+        listing = "".join(f"100644 blob {sha}\t{name}\n" for name, sha in sorted(blobs.items()))
+        tree = self.git.text("mktree", stdin=listing.encode())
+        parents = [commit for commit in (self.tip, snapshot) if commit]
+        subject = f"{event.kind} {state.task} #{event.seq}"
+        if event.kind in (JUDGED, NOT_JUDGED, ATTEMPT):
+            subject += f" iteration {state.iteration or 1}"
+        if state.end is not None and event.kind == ENDED:
+            subject += f" {state.end}"
+        return self.git.commit_tree(tree, parents, subject, AUTHOR, now)
+
+    def _blob(self, data: bytes) -> str:
+        return self.git.text("hash-object", "-w", "--stdin", stdin=data)
+
+    def events(self, run: str | None = None) -> Iterator[Event]:
+        """All events in order, or those of one run.
+
+        Raises :class:`JournalDamaged` where a record is unreadable, out of order, or holds a
+        judgement that the judge of the same version does not repeat.
+        """
+        if self.tip is None:
+            return
+        expected = 0
+        for commit in self.git.text("rev-list", "--first-parent", "--reverse", self.tip).split():
+            try:
+                event, _ = self._read(commit)
+            except JournalDamaged as damaged:
+                self.warnings.append(str(damaged))
+                expected += 1
+                continue
+            expected += 1
+            if event.seq != expected:
+                raise JournalDamaged(
+                    f"append {commit[:12]} is number {event.seq}, expected {expected}"
+                )
+            if run is None or event.run == run:
+                self._recheck(event)
+                yield event
+
+    def _recheck(self, event: Event) -> None:
+        if event.kind != JUDGED:
+            return
+        record = judged_record(event)
+        if record.judge_version != JUDGE_VERSION:
+            self.warnings.append(
+                f"append {event.commit[:12]} was judged by version {record.judge_version}; "
+                f"taken as it is (this is version {JUDGE_VERSION})"
+            )
+            return
+        again = judge(record.before, record.observation, record.rules)
+        if canonical(again) != canonical(record.judgement):
+            raise JournalDamaged(
+                f"append {event.commit[:12]} (iteration {record.observation.iteration}) holds a "
+                "judgement that its own evidence does not give: it was altered"
+            )
+
+
+def judged_record(event: Event) -> Judged:
+    """The typed record of a judged iteration. Raises :class:`JournalDamaged` when it is not one."""
+    try:
+        return _JUDGED.validate_python(event.data)
+    except ValidationError as error:
+        raise JournalDamaged(f"append {event.commit[:12]}: {error.errors()[0]['msg']}") from error

@@ -1,0 +1,1 @@
+"""The order of things: opening, iteration, closing (DESIGN §3)."""

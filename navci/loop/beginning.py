@@ -1,0 +1,59 @@
+"""What comes between opening a run and its first iteration: set-up, baseline, banner."""
+
+from __future__ import annotations
+
+from navci.loop.iteration import Ending
+from navci.loop.run import Run
+from navci.loop.show import refresh
+from navci.loop.verify import set_up, take_baseline, verify
+from navci.model import End
+from navci.report.status_block import Banner, banner
+from navci.system.clock import show_duration
+from navci.system.exchange import publish
+
+
+def begin_work(run: Run) -> Ending | None:
+    """Ready for the first iteration, or how the run ends without one.
+
+    Raises :class:`navci.errors.ConfigError` for checks nobody could pass.
+    """
+    for text in run.notes:
+        run.console.warning(text)
+    state = run.state
+    if state.deciding is not None:
+        return Ending(state.deciding, state.reason)
+    missing = run.agent.check()
+    if missing:
+        return Ending(End.INFRA_ERROR, f"the agent cannot start: {missing}")
+    limit = run.settings.rules.max_verify_failures
+    if state.memory.verify_failures >= limit:
+        return Ending(
+            End.FAILURE_BUDGET,
+            f"this contract has used up its failure budget ({state.memory.verify_failures} of "
+            f"{limit}) in earlier runs",
+        )
+    with run.console.group("Baseline: the checks on the base commit"):
+        set_up(run)
+        take_baseline(run)
+        publish(run.git, run.checkout, state.branch, run.state.head, run.worktree.index)
+        if run.required and not run.stop.requested and run.verified_tree is None:
+            verify(run, run.tree, run.folders.artifact / "transcripts" / "opening")
+    run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
+    refresh(run)
+    return None
+
+
+def described(run: Run) -> str:
+    """The run in a few lines, for the log."""
+    rules = run.settings.rules
+    checks = ", ".join(f"{c.check} {'green' if c.passed else 'red'}" for c in run.checks)
+    lines = [
+        f"Task: {run.task.id}: {run.task.title}",
+        f"Agent: {run.settings.agent}, branch {run.state.branch}, base {run.state.base[:12]}",
+        f"Limits: {rules.max_iterations} iterations, stagnation at {rules.stagnation_threshold}, "
+        f"time {show_duration(run.settings.time_budget)}",
+        f"Checks: {checks}"
+        if run.required
+        else "Checks: none; nothing but the agent's word and git stands behind this run",
+    ]
+    return "\n".join(lines)

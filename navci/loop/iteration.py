@@ -1,0 +1,127 @@
+"""One iteration: prompt, agent, evidence, judgement, in DESIGN §3's order and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from navci.evidence.signals import read_signals
+from navci.journal import JUDGED, NOT_JUDGED, Judged
+from navci.judge import JUDGE_VERSION, judge
+from navci.loop.observe import excerpts_of, observe
+from navci.loop.run import Run
+from navci.loop.show import announce, refresh
+from navci.loop.simplify import simplify
+from navci.loop.turn import end_of_trouble, is_no_iteration, reserve, take_turn
+from navci.loop.verify import verify
+from navci.loop.work import Work, commit_work, gather, subject_of
+from navci.model import CheckResult, End, Iteration, Signals, Turn
+from navci.system.neutral import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How and why the loop stops."""
+
+    end: End
+    reason: str
+
+
+def iterate(run: Run) -> Ending | None:
+    """One attempt at the next iteration; how the loop ends, or ``None`` to go on.
+
+    Raises :class:`navci.errors.InfraError` when git or the journal cannot be used any more.
+    """
+    number = run.state.iteration + 1
+    folder = reserve(run, number)
+    turn = take_turn(run, number, folder)
+    signals = run.measured("the agent's signals", lambda: read_signals(turn.final_text), Signals())
+    before = run.tree
+    work = gather(run, folder)
+    if is_no_iteration(turn, work.tree != before):
+        return not_judged(run, turn, work)
+    unmeasured: tuple[CheckResult, ...] = ()
+    checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
+    work, checks = simplify(run, number, work, checks, folder)
+    red = sum(not check.passed for check in checks)
+    commit_work(run, work.tree, subject_of(run, number, red), work.agent_head)
+    iteration = judge_it(run, number, turn, signals, work, before)
+    remember(run, iteration, work)
+    announce(run, iteration)
+    refresh(run)
+    return act(run, iteration)
+
+
+def judge_it(
+    run: Run, number: int, turn: Turn, signals: Signals, work: Work, before: str
+) -> Iteration:
+    """Everything measured, put before the judge."""
+    observation = observe(run, number, turn, signals, work, before)
+    judgement = judge(run.state.memory, observation, run.settings.rules)
+    notes = [*turn.notes]
+    if turn.timed_out:
+        notes.append("the turn was ended at its deadline")
+    run.complaints = signals.complaints
+    return Iteration(
+        number,
+        observation,
+        judgement,
+        checks=run.checks,
+        excerpts=excerpts_of(run, observation.gaps, work),
+        commit=run.state.head,
+        notes=(*notes, *signals.complaints),
+        agent_seconds=turn.seconds,
+        summary=one_line(turn.final_text, 300),
+    )
+
+
+def remember(run: Run, iteration: Iteration, work: Work) -> None:
+    """Append the iteration to the journal; from now on it has happened."""
+    record = Judged(
+        JUDGE_VERSION,
+        run.settings.rules,
+        run.state.memory,
+        iteration.observation,
+        iteration.judgement,
+        iteration.commit,
+        iteration.excerpts,
+        iteration.notes,
+        iteration.summary,
+        iteration.agent_seconds,
+    )
+    state = replace(
+        run.state,
+        iteration=iteration.number,
+        memory=iteration.judgement.memory,
+        snapshot=work.snapshot,
+        troubles=0,
+    )
+    run.journal.attach("byproducts.json", run.worktree.byproducts)
+    run.journal.append(JUDGED, state, record, snapshot=work.snapshot)
+    run.iterations.append(iteration)
+    run.tree = work.tree
+
+
+def not_judged(run: Run, turn: Turn, work: Work) -> Ending | None:
+    """An attempt that was no iteration: its work is kept, and it counts nowhere."""
+    error = turn.error
+    # A limit is the provider's, not the agent's: it never adds up to "the agent is unusable".
+    troubles = run.state.troubles + (error is not None and error.kind != "rate_limit")
+    state = replace(run.state, snapshot=work.snapshot, troubles=troubles)
+    what = error.message if error else f"interrupted by {run.stop.requested}"
+    run.journal.append(NOT_JUDGED, state, {"why": what}, snapshot=work.snapshot)
+    run.tree = work.tree
+    if run.stop.requested:
+        commit_work(run, work.tree, subject_of(run, run.state.iteration + 1, 0), work.agent_head)
+        return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")
+    assert error is not None
+    trouble = end_of_trouble(run, error)
+    if trouble is None:
+        return None
+    commit_work(run, work.tree, subject_of(run, run.state.iteration + 1, 0), work.agent_head)
+    return Ending(*trouble)
+
+
+def act(run: Run, iteration: Iteration) -> Ending | None:
+    """What the judgement says: go on, or end."""
+    judgement = iteration.judgement
+    return Ending(judgement.end, judgement.reason) if judgement.end else None

@@ -1,0 +1,103 @@
+"""A run from its first step to its exit code: open, iterate, close (DESIGN §3)."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from navci.actions.commands import Console
+from navci.errors import ConfigError, InfraError, JournalDamaged, NavciError, Skipped
+from navci.loop.closing import close
+from navci.loop.early import tell_early, tell_refused
+from navci.loop.iteration import Ending, iterate
+from navci.loop.beginning import begin_work
+from navci.loop.opening import Prepared, open_run, prepare
+from navci.loop.run import Run, RunRequest
+from navci.model import End
+from navci.outcome import RunReport
+from navci.system.process import protect_self
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended; ``report`` is ``None`` where nothing was opened."""
+
+    end: End
+    reason: str
+    report: RunReport | None = None
+
+
+def run_loop(request: RunRequest, console: Console) -> Outcome:
+    """Run until an end. Everything navci itself reports becomes an outcome; nothing is raised."""
+    protect_self()
+    try:
+        prepared = prepare(request)
+        return run_prepared(request, console, prepared)
+    except Skipped as skipped:
+        return refused(request, console, End.SKIPPED, skipped)
+    except ConfigError as wrong:
+        return refused(request, console, End.CONFIG_ERROR, wrong)
+    except InfraError as broken:
+        return refused(request, console, End.INFRA_ERROR, broken)
+
+
+def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> Outcome:
+    """The same with a run directory: from here on an end has a marker."""
+    try:
+        run = open_run(request, console, prepared)
+    except JournalDamaged as damaged:
+        return early(request, console, prepared, End.JOURNAL_DAMAGED, str(damaged))
+    except (Skipped, ConfigError):
+        prepared.discard()
+        raise
+    except InfraError as broken:
+        return early(request, console, prepared, End.INFRA_ERROR, str(broken))
+    if run.settings.dry_run:
+        prepared.discard()
+        return Outcome(End.SKIPPED, "dry run: everything was checked and nothing was started")
+    try:
+        ending = loop(run)
+    except ConfigError as wrong:  # the baseline refuses: the run is over before it began
+        run.journal_refusal(str(wrong))
+        raise
+    report = close(run, ending)
+    return Outcome(ending.end, ending.reason, report)
+
+
+def loop(run: Run) -> Ending:
+    """Baseline, then iterations until one of them ends the run."""
+    try:
+        ending = begin_work(run)
+        while ending is None:
+            ending = between(run) or iterate(run)
+        return ending
+    except ConfigError:
+        raise
+    except NavciError as error:
+        run.log(traceback.format_exc())
+        return Ending(End.INFRA_ERROR, str(error))
+    except Exception as error:  # a bug of ours ends the run as what it is, with everything kept
+        run.log(traceback.format_exc())
+        return Ending(End.INFRA_ERROR, f"navci failed: {type(error).__name__}: {error}")
+
+
+def between(run: Run) -> Ending | None:
+    """What ends a run between two attempts."""
+    if run.stop.requested:
+        return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")
+    if run.seconds_left <= 0:
+        return Ending(End.TIME_BUDGET, "the time budget is used up to its reserve for closing")
+    return None
+
+
+def early(
+    request: RunRequest, console: Console, prepared: Prepared, end: End, reason: str
+) -> Outcome:
+    """An end before there was a run: its marker says what is known."""
+    return Outcome(end, reason, tell_early(request, console, prepared, end, reason))
+
+
+def refused(request: RunRequest, console: Console, end: End, why: NavciError) -> Outcome:
+    """Nothing was started: said in the log, the summary and the outputs, without a marker."""
+    tell_refused(request, console, end, str(why))
+    return Outcome(end, str(why))

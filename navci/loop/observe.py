@@ -1,0 +1,134 @@
+"""Everything measured in an iteration, as the judge's one input (DESIGN §3.2.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from navci.evidence.checks import to_facts
+from navci.judge import indicators
+from navci.judge.gaps import derive, normalise
+from navci.loop.run import Run
+from navci.loop.work import Work, paths_changed
+from navci.model import (
+    CheckFacts,
+    CheckResult,
+    Gaps,
+    Indicator,
+    Indicators,
+    Observation,
+    Reading,
+    Signals,
+    Turn,
+)
+from navci.system.globs import match_glob
+
+_PATHS = 5000
+"""Paths of one iteration that are kept in full; a tree of more is told by its count."""
+
+
+def observe(
+    run: Run, number: int, turn: Turn, signals: Signals, work: Work, before: str
+) -> Observation:
+    """The facts of iteration ``number``. What could not be measured is a gap, never a pass."""
+    gaps = gaps_of(run, work.guards)
+    signal = signals.exit
+    changed = work.changed if len(work.changed) <= _PATHS else (f"{len(work.changed)} files",)
+    return Observation(
+        iteration=number,
+        contract=run.contract.hash,
+        indicators=indicators_of(run, uncommitted=len(run.leave_out)),
+        gaps=gaps,
+        signal=signal,
+        files_changed=changed,
+        files_read=turn.files_read,
+        tests_exit=run.tests_exit,
+        tree_changed=work.tree != before,
+        run_changed=bool(changed_since_base(run)),
+        spent=run.state.spent,
+        out_of_time=run.seconds_left <= 0,
+        stop_requested=run.stop.requested is not None,
+    )
+
+
+def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
+    """The gaps of the latest results; a required check without one is a gap."""
+    facts = facts_of(run.checks)
+    missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
+    try:
+        return derive(run.baseline, facts, guards, missing)
+    except Exception as error:  # a bug of ours must not read as "no gaps"
+        run.note(f"the gaps could not be derived and count as open: {error}")
+        return derive(None, (), guards, {spec.id for spec in run.required} or {"gaps"})
+
+
+def facts_of(checks: Iterable[CheckResult]) -> tuple[CheckFacts, ...]:
+    """What decisions need of the results."""
+    return tuple(to_facts(check) for check in checks)
+
+
+def indicators_of(
+    run: Run, *, uncommitted: int = 0, closed: bool = False, marker: bool = False
+) -> Indicators:
+    """The six indicators now; a ticket that navci cannot close is not applicable."""
+    unmeasured: Indicators = dict.fromkeys(Indicator, Reading(False, "could not be measured"))
+    readings = run.measured(
+        "indicators",
+        lambda: indicators.read(
+            ahead=commits_ahead(run),
+            uncommitted=uncommitted,
+            required=[spec.id for spec in run.required],
+            checks=facts_of(run.checks),
+            changed=(changed := changed_since_base(run)),
+            docs_changed=[path for path in changed if is_document(run, path)],
+            simplify=run.settings.simplify,
+            simplified=run.simplified_tree is not None,
+            closed=closed if run.task.source else None,
+            marker=marker,
+        ),
+        unmeasured,
+    )
+    shown = dict(readings)
+    if run.task.id.startswith("issue-"):
+        shown[Indicator.TICKET_CLOSED] = Reading(None, "the issue is left to a person")
+    if run.simplify_note and shown[Indicator.CODE_SIMPLIFIED].met is not True:
+        shown[Indicator.CODE_SIMPLIFIED] = replace(
+            shown[Indicator.CODE_SIMPLIFIED], why=run.simplify_note
+        )
+    return shown
+
+
+def commits_ahead(run: Run) -> int:
+    """Commits of the work branch that base lacks; 0 while they change nothing."""
+    git = run.git
+    if git.tree_of(run.state.head) == git.tree_of(run.state.base):
+        return 0
+    return int(git.text("rev-list", "--count", f"{run.state.base}..{run.state.head}"))
+
+
+def changed_since_base(run: Run) -> tuple[str, ...]:
+    """Paths of the work branch that differ from base."""
+    git = run.git
+    return paths_changed(run, git.tree_of(run.state.base), git.tree_of(run.state.head))
+
+
+def is_document(run: Run, path: str) -> bool:
+    """Whether ``path`` is documentation, as the settings' ``docs`` say."""
+    return any(match_glob(path, glob) for glob in run.settings.docs)
+
+
+def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> dict[str, str]:
+    """What the evidence shows for each gap; bounded, for people and for the next prompt."""
+    found: dict[str, str] = {}
+    for check in run.checks:
+        if not check.passed:
+            found[f"check:{check.check}"] = f"{check.why}\n{check.excerpt}".strip()
+        red = check.report.red if check.report else {}
+        found.update({f"test:{normalise(test)}": text for test, text in red.items()})
+    if work is not None:
+        found.update({f"guard:{path}": why for path, why in work.guards.items()})
+    return {gap: found[gap][:4000] for gap in _first(sorted(gaps.chk), 200) if found.get(gap)}
+
+
+def _first(names: Sequence[str], count: int) -> Sequence[str]:
+    return names[:count]

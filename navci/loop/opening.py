@@ -1,0 +1,437 @@
+"""Open a run: refuse early, lay navci's own git directory, continue or start (DESIGN §3.0, §3.1)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from navci import __version__, agents, settings
+from navci.actions.commands import Console
+from navci.actions.event import read_event, runtime_info
+from navci.errors import ConfigError, InfraError, Skipped
+from navci.evidence.worktree import Worktree
+from navci.journal import JUDGED, OPENED, Journal, State, judged_record, ref_of, take_lease
+from navci.loop.branch import Start, find_start, merge_moved_base
+from navci.loop.push import fetch_journal
+from navci.loop.run import Folders, Run, RunRequest
+from navci.loop.work import commit_work
+from navci.model import Iteration, Memory, Task, Usage
+from navci.settings import Settings
+from navci.system.checkout import Checkout, adopt, find_checkout
+from navci.system.clock import iso
+from navci.system.git import Git, Identity
+from navci.system.neutral import show_path
+from navci.system.process import end_tagged
+from navci.system.trees import transplant
+from navci.task import build_contract, explicitly_off, from_issue, from_text
+from navci.tickets.taskfile import read_task_file
+
+CONFIG = ".agent/.nav-config.json"
+BOT = Identity("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
+NAVCI = Identity("navci", "navci@users.noreply.github.com")
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What is known before there is a run: enough to say how it ended before it began."""
+
+    checkout: Checkout
+    task: Task
+    folders: Folders
+
+    def discard(self) -> None:
+        """Leave nothing behind of a run that was refused."""
+        shutil.rmtree(self.folders.top, ignore_errors=True)
+
+
+def prepare(request: RunRequest) -> Prepared:
+    """Refuse what can be refused without looking at the history; make the run directory.
+
+    Raises :class:`ConfigError` and :class:`Skipped`; :class:`InfraError` when there is no room.
+    """
+    refuse_nested(request.environment)
+    checkout = find_checkout(request.directory)
+    if checkout.head is None:
+        raise ConfigError(
+            f"the repository {checkout.top} has no commit yet; the loop needs one to start from: "
+            "`git add -A && git commit -m start`"
+        )
+    task = find_task(request, checkout)
+    refuse_off(task)
+    return Prepared(checkout, task, make_folders(task, request.environment))
+
+
+def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
+    """A run with navci's own git directory, its journal, and its place in the checkout.
+
+    Raises :class:`ConfigError` and :class:`Skipped` for what is refused early: nothing was spent
+    then, and nothing in the checkout was touched. Raises
+    :class:`navci.errors.JournalDamaged` when the task's journal cannot be trusted.
+    """
+    checkout, task = prepared.checkout, prepared.task
+    git = adopt(checkout, prepared.folders.top)
+    note = ""
+    if checkout.remote_url and request.options.get("push") is not False:
+        note = fetch_journal(git, checkout, ref_of(task.id), request.environment)
+    journal = Journal(git, task.id, request.clock)
+    refuse_busy(journal, request)
+    start, chosen = choose_start(request, git, checkout, journal, task)
+    run = lay_out(request, console, prepared, git, journal, start, chosen)
+    if note and chosen.push:
+        run.note(note)
+    return run
+
+
+def refuse_nested(environment: Mapping[str, str]) -> None:
+    """A loop inside a loop would spend twice and decide nothing."""
+    outer = environment.get("NAVCI_LOOP_ACTIVE")
+    if outer:
+        raise Skipped(
+            f"navci is already working on {outer} around this process (NAVCI_LOOP_ACTIVE); "
+            "loops do not nest"
+        )
+
+
+def refuse_off(task: Task) -> None:
+    """The task's own word that it must not be looped, or is over."""
+    off = explicitly_off(task)
+    if off:
+        raise Skipped(f"{off}; remove it to start a loop")
+    if task.closed:
+        raise Skipped(f"{task.source or task.id} is closed already; reopen it to start a loop")
+
+
+def refuse_busy(journal: Journal, request: RunRequest) -> None:
+    """One run per task: a second one waits until the first has ended or died."""
+    lease = journal.state.lease
+    now = request.clock.now().timestamp()
+    if lease and journal.state.end is None and lease.holder_is_alive(now):
+        raise Skipped(
+            f"{journal.state.task} is being worked on by process {lease.pid} on {lease.host}; "
+            "wait for it to end, or end it"
+        )
+
+
+def find_task(request: RunRequest, checkout: Checkout) -> Task:
+    """The task of the options, or of the event this job runs for."""
+    given = {
+        name: str(request.options[name])
+        for name in ("task", "task_file", "issue")
+        if request.options.get(name) not in (None, "")
+    }
+    if len(given) > 1:
+        both = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ConfigError(f"{both} were given together; give one of them")
+    if "task" in given:
+        return from_text(given["task"])
+    if "task_file" in given:
+        return read_task_file(request.directory / given["task_file"], checkout.top)
+    event = read_event(request.environment)
+    if event is None:
+        raise ConfigError(
+            "there is no task: give --task (a text) or --task-file (a task document), "
+            "or run on an `issues` event"
+        )
+    if given and given["issue"] != str(event.number):
+        raise ConfigError(
+            f"issue {given['issue']} was asked for, but this job's event is about issue "
+            f"{event.number}; leave `issue` out, or give the text with `task`"
+        )
+    return from_issue(event.number, event.title, event.body, closed=event.closed)
+
+
+def make_folders(task: Task, environment: Mapping[str, str]) -> Folders:
+    """A new run directory under the runner's temporary folder, readable by this user only."""
+    parent = environment.get("RUNNER_TEMP") or None
+    if parent and not (Path(parent).is_dir() and os.access(parent, os.W_OK)):
+        parent = None
+    try:
+        made = tempfile.mkdtemp(prefix=f"navci-{task.id[:60]}-", dir=parent)
+        folders = Folders(Path(made).resolve())
+        for folder in (folders.scratch, folders.artifact):
+            folder.mkdir()
+    except OSError as error:
+        raise InfraError(
+            f"no run directory can be made in {parent or tempfile.gettempdir()}: "
+            f"{error.strerror}; make room there, or set RUNNER_TEMP to another folder"
+        ) from error
+    return folders
+
+
+def choose_start(
+    request: RunRequest, git: Git, checkout: Checkout, journal: Journal, task: Task
+) -> tuple[Start, Settings]:
+    """Where the work starts, and the settings of that commit.
+
+    The branch's name may stand in the config and the config is read from the base commit, which
+    depends on the branch: so the default name is tried first, and the answer once more.
+    """
+    base = str(request.options.get("base") or "")
+    branch = str(request.options.get("branch") or f"navci/{task.id}")
+    start = find_start(git, checkout, journal.state, branch, base)
+    chosen = read_settings(request, git, start.base)
+    named = chosen.branch or f"navci/{task.id}"
+    if (named, chosen.base) != (branch, base):
+        start = find_start(git, checkout, journal.state, named, chosen.base)
+        chosen = read_settings(request, git, start.base)
+    return start, chosen
+
+
+def read_settings(request: RunRequest, git: Git, base: str) -> Settings:
+    """The settings of ``base``: what the agent writes into the checkout never counts."""
+    options = request.options
+    folder = str(options.get("working_directory") or "").strip("/")
+    path = str(options.get("config") or CONFIG)
+    where = f"{folder}/{path}" if folder not in ("", ".") else path
+    committed = git.show(base, where)
+    try:
+        text = committed.decode("utf-8") if committed is not None else None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"`{where}` is not UTF-8 at byte {error.start}; save it as UTF-8"
+        ) from None
+    chosen = settings.load(
+        options,
+        text,
+        in_actions=runtime_info(request.environment).in_actions,
+        config_path=where,
+        known_agents=tuple(agents.REGISTRY),
+    )
+    in_checkout = git.work_tree / where
+    if in_checkout.is_file() and in_checkout.read_bytes() != committed:
+        note = f"`{where}` in the checkout differs from the committed one; the committed one counts"
+        chosen = replace(chosen, notes=(*chosen.notes, note))
+    return chosen
+
+
+def lay_out(
+    request: RunRequest,
+    console: Console,
+    prepared: Prepared,
+    git: Git,
+    journal: Journal,
+    start: Start,
+    chosen: Settings,
+) -> Run:
+    """The run's state, and the work tree it works in."""
+    checkout, task, folders = prepared.checkout, prepared.task, prepared.folders
+    contract = build_contract(task, chosen.checks)
+    kept = journal.attached("byproducts.json") if start.resumes else None
+    worktree = Worktree(
+        git,
+        start.base,
+        folders.scratch,
+        byproducts={str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else None,
+        ignore=report_globs(chosen),
+    )
+    now = request.clock.monotonic()
+    run = Run(
+        request, chosen, task, contract, checkout, git, worktree, journal,
+        make_agent(request, git, start.base, chosen), console, folders,
+        identity=find_identity(chosen, checkout),
+        deadline=now + chosen.time_budget,
+        opened=now,
+        known_heads=heads(git),
+        resumed=start.resumes,
+        notes=[*chosen.notes, *journal.warnings, *start.notes],
+    )  # fmt: skip
+    standing = worktree.tree()
+    untracked, touched = changes_here(run, standing)
+    stays = start.resumes and (
+        checkout.branch == start.branch
+        or (bool(touched) and journal.state.place == place_of(checkout))
+    )
+    if touched and not stays:
+        refuse_dirty(run, touched)
+    state = begin(request, journal.state, start, contract.hash, checkout)
+    if chosen.dry_run:
+        return run
+    state = enter_branch(run, start, state, standing, untracked, touched, stays)
+    journal.on_append = run.mirror
+    opened = {"version": __version__, "rules": chosen.rules, "contract": contract.hash}
+    journal.append(OPENED, state, opened, snapshot=state.snapshot)
+    run.iterations.extend(iterations_of(journal, state.run))
+    if touched and not stays:
+        commit_work(run, run.tree, "chore(navci): changes of the checkout as the run began")
+    return run
+
+
+def iterations_of(journal: Journal, run_id: str) -> list[Iteration]:
+    """The iterations an interrupted run has behind it, as they were judged."""
+    found = []
+    for event in journal.events(run_id):
+        if event.kind == JUDGED:
+            record = judged_record(event)
+            found.append(
+                Iteration(
+                    record.observation.iteration,
+                    record.observation,
+                    record.judgement,
+                    excerpts=record.excerpts,
+                    commit=record.commit,
+                    notes=record.notes,
+                    agent_seconds=record.agent_seconds,
+                    summary=record.summary,
+                )
+            )
+    return found
+
+
+def place_of(checkout: Checkout) -> str:
+    """This very checkout: a fresh clone on another machine may have the same path."""
+    return f"{socket.gethostname()}:{checkout.top}:{checkout.top.stat().st_ino}"
+
+
+def heads(git: Git) -> dict[str, str]:
+    """Every branch of the checkout as the run opens, by its full ref name."""
+    listing = git.text("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
+    return dict(line.rsplit(" ", 1) for line in listing.splitlines())
+
+
+def changes_here(run: Run, standing: str) -> tuple[list[str], list[str]]:
+    """The checkout's untracked files, and its changed tracked ones."""
+    assert run.checkout.head is not None
+    changes = run.worktree.changed(run.git.tree_of(run.checkout.head), standing)
+    untracked = [change.path for change in changes if change.status == "A"]
+    return untracked, [change.path for change in changes if change.status != "A"]
+
+
+def refuse_dirty(run: Run, touched: list[str]) -> None:
+    """A fresh run cannot tell a person's unfinished changes from the agent's."""
+    if run.settings.allow_dirty:
+        return
+    shown = ", ".join(show_path(path) for path in touched[:5])
+    more = f" and {len(touched) - 5} more" if touched[5:] else ""
+    raise ConfigError(
+        f"the checkout has uncommitted changes in tracked files: {shown}{more}; commit or "
+        "stash them, or give --allow-dirty to make them the run's first commit"
+    )
+
+
+def enter_branch(
+    run: Run,
+    start: Start,
+    state: State,
+    standing: str,
+    untracked: list[str],
+    touched: list[str],
+    stays: bool,
+) -> State:
+    """Lay out the files the work goes on from.
+
+    ``origin`` is the base with the user's untracked files: what protected files are restored
+    from, what the baseline is measured on, and what tells the user's files from the run's.
+    """
+    git, scratch = run.git, run.folders.scratch
+    head = state.head
+    origin = start.origin or transplant(git, git.tree_of(start.base), standing, untracked, scratch)
+    if not stays:
+        if not git.is_ancestor(start.base, head):
+            head = merge_moved_base(run, head, start.base)
+        wanted = start.tree or git.tree_of(head)
+        if not start.resumes:
+            wanted = transplant(git, wanted, standing, [*untracked, *touched], scratch)
+        if wanted != standing:
+            run.worktree.checkout_tree(wanted)
+    new = run.worktree.changed(git.tree_of(start.base), origin)
+    run.untracked = {c.path: c.new_blob for c in new if c.status == "A" and c.new_blob}
+    standing = run.worktree.tree()
+    # What an interrupted attempt left counts as a change of the next one.
+    run.tree = start.tree if start.resumes and start.tree else standing
+    now = run.clock.now()
+    kept = git.commit_tree(origin, [start.base], "navci: the checkout", run.identity, now)
+    snapshot = git.commit_tree(standing, [head, kept], "navci: run opened", run.identity, now)
+    return replace(state, origin=origin, head=head, snapshot=snapshot)
+
+
+def begin(
+    request: RunRequest, before: State, start: Start, contract: str, checkout: Checkout
+) -> State:
+    """The projection this process starts from: the interrupted run's, or a new run's."""
+    now = request.clock.now()
+    lease = take_lease("", now.timestamp(), 600.0)
+    if start.resumes:
+        if before.token:
+            end_tagged(before.token)
+        token = before.token or secrets.token_hex(16)
+        lease, place = replace(lease, token=token), place_of(checkout)
+        return replace(before, token=token, lease=lease, place=place, troubles=0)
+    token = secrets.token_hex(16)
+    shelved = dict(before.shelved)
+    if before.contract and before.contract != contract:
+        shelved[before.contract] = _lasting(before.memory)
+        memory = shelved.pop(contract, Memory())
+    else:
+        memory = _lasting(before.memory)
+    return State(
+        task=before.task,
+        run=secrets.token_hex(6),
+        place=place_of(checkout),
+        token=token,
+        started=iso(now),
+        base=start.base,
+        base_branch=start.base_branch,
+        branch=start.branch,
+        head=start.head,
+        contract=contract,
+        attempt=before.attempt,
+        memory=memory,
+        spent=Usage(),
+        lease=replace(lease, token=token),
+        shelved=dict(list(shelved.items())[-16:]),
+    )
+
+
+def _lasting(memory: Memory) -> Memory:
+    """What outlives a run: the contract's failures and signatures (DESIGN §1, run)."""
+    return replace(memory, hashes=(), failures_since_event=0, events=0, strategies=())
+
+
+def make_agent(request: RunRequest, git: Git, base: str, chosen: Settings) -> agents.Agent:
+    """The agent of the settings. A playbook is read once, now, before anything can edit it."""
+    text = None
+    if chosen.playbook:
+        text = read_playbook(request, git, base, chosen.playbook)
+    return agents.REGISTRY[chosen.agent](
+        agents.AgentOptions(
+            command=chosen.agent_command,
+            args=chosen.agent_args,
+            playbook=Path(chosen.playbook) if chosen.playbook else None,
+            playbook_text=text,
+        )
+    )
+
+
+def read_playbook(request: RunRequest, git: Git, base: str, path: str) -> str:
+    """The playbook's text, from the base commit when it is committed there, else from disk."""
+    file = request.directory / path
+    try:
+        inside = file.resolve().relative_to(git.work_tree.resolve()).as_posix()
+    except ValueError:
+        inside = ""
+    committed = git.show(base, inside) if inside else None
+    try:
+        return (committed if committed is not None else file.read_bytes()).decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"--playbook: cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"--playbook: {path} is not UTF-8 at byte {error.start}") from error
+
+
+def report_globs(chosen: Settings) -> tuple[str, ...]:
+    """Ignore patterns for the reports that checks write: evidence, not work."""
+    folder = chosen.working_directory.strip("/")
+    prefix = f"/{folder}/" if folder not in ("", ".") else "/"
+    return tuple(prefix + glob.removeprefix("./") for spec in chosen.checks for glob in spec.junit)
+
+
+def find_identity(chosen: Settings, checkout: Checkout) -> Identity:
+    """Whose name is on the commits: the settings', the bot's in Actions, else the user's."""
+    found = BOT if chosen.in_actions else (checkout.identity or NAVCI)
+    return Identity(chosen.commit_name or found.name, chosen.commit_email or found.email)

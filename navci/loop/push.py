@@ -1,0 +1,99 @@
+"""The remote: fetch a journal from it, push the journal and, once at the end, the branch."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from navci.errors import InfraError
+from navci.loop.run import Run
+from navci.system.checkout import Checkout, transport_env
+from navci.system.git import Git
+
+TIMEOUT = 120.0
+_OURS = "--receive-pack=git-receive-pack"
+
+
+def remote_env(checkout: Checkout, environment: Mapping[str, str]) -> dict[str, str]:
+    """How to reach the remote: the user's own way, or the job's token for this one command.
+
+    The token travels in git's configuration by environment: never in an argument, never stored.
+    """
+    env = transport_env(checkout)
+    env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+    token = environment.get("NAVCI_GITHUB_TOKEN")
+    server = urlsplit(environment.get("GITHUB_SERVER_URL") or "https://github.com")
+    url = urlsplit(checkout.remote_url or "")
+    if token and url.scheme in ("http", "https") and url.netloc.rpartition("@")[2] == server.netloc:
+        count = int(env.get("GIT_CONFIG_COUNT", "0"))
+        header = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+        key = f"http.{url.scheme}://{server.netloc}/.extraheader"
+        # An empty value first: a header of the checkout's own would be sent beside ours.
+        for value in ("", f"AUTHORIZATION: basic {header}"):
+            env |= {f"GIT_CONFIG_KEY_{count}": key, f"GIT_CONFIG_VALUE_{count}": value}
+            count += 1
+        env["GIT_CONFIG_COUNT"] = str(count)
+    return env
+
+
+def fetch_journal(git: Git, checkout: Checkout, ref: str, environment: Mapping[str, str]) -> str:
+    """Bring ``ref`` up to the remote's journal when that goes further; a note when it cannot."""
+    assert checkout.remote_url
+    spec = f"+{ref}:refs/navci-remote/journal"
+    answer = git.answer(
+        "fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack", "--", checkout.remote_url,
+        spec, env=remote_env(checkout, environment), timeout=TIMEOUT,
+    )  # fmt: skip
+    if answer.exit_code:
+        if "couldn't find remote ref" in answer.err:
+            return ""
+        said = (answer.err.strip().splitlines() or ["no reason given"])[-1]
+        return f"the remote's journal could not be read ({said}); going by the one here"
+    theirs, ours = git.read_ref("refs/navci-remote/journal"), git.read_ref(ref)
+    if theirs and (ours is None or git.is_ancestor(ours, theirs)):
+        git.update_ref(ref, theirs, ours)
+    return ""
+
+
+def push_branch(run: Run) -> None:
+    """The work branch, once, at the end. Raises :class:`InfraError` with what to do about it."""
+    if run.state.head == run.state.base:
+        run.console.line("nothing was changed; there is no branch to push")
+        return
+    push(run, f"{run.state.head}:refs/heads/{run.state.branch}")
+    run.pushed = True
+
+
+def push_journal(run: Run) -> None:
+    """The journal's ref; a remote that went on without us is another run of this task."""
+    push(run, f"{run.journal.tip}:{run.journal.ref}")
+
+
+def push(run: Run, refspec: str) -> None:
+    """Push one ref, fast-forward only."""
+    assert run.checkout.remote_url
+    answer = run.git.answer(
+        "push", "--porcelain", _OURS, "--", run.checkout.remote_url, refspec,
+        env=remote_env(run.checkout, run.request.environment), timeout=TIMEOUT,
+    )  # fmt: skip
+    if answer.exit_code:
+        raise InfraError(explain(answer.err + os.fsdecode(answer.out)))
+
+
+def explain(said: str) -> str:
+    """What a refused push means, and the setting that mends it."""
+    lower = said.lower()
+    if "stale info" in lower or "non-fast-forward" in lower or "fetch first" in lower:
+        return "the remote has commits that this run does not know; delete or rename that branch"
+    if "permission" in lower or "403" in lower:
+        return "the token may not write; give the job `permissions: contents: write`"
+    if "workflow" in lower and "refusing" in lower:
+        return "the token may not change workflow files; leave them out of the task"
+    if "could not read username" in lower or "authentication" in lower or "401" in lower:
+        return "the remote wants a login; give `github-token`, or run with push off"
+    if "protected" in lower:
+        return "the branch is protected on the remote; give another name with `branch`"
+    lines = [line for line in said.strip().splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "git said nothing"

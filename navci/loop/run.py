@@ -1,0 +1,173 @@
+"""A run under way: what the steps of the loop share, and the guard around measuring steps."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from navci.actions.commands import Console
+from navci.agents import Agent
+from navci.errors import InfraError, NavciError
+from navci.evidence.worktree import Worktree
+from navci.journal import ENDED, Journal, State
+from navci.marker import MarkerFiles
+from navci.model import Baseline, CheckResult, CheckSpec, Contract, End, Iteration, Task
+from navci.settings import Settings
+from navci.system.checkout import Checkout
+from navci.system.clock import Clock
+from navci.system.files import append_text
+from navci.system.exchange import mirror_ref
+from navci.system.git import Git, Identity
+from navci.system.process import StopFlag
+
+Measured = TypeVar("Measured")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What a caller asks for: plain values, nothing parsed.
+
+    ``options`` are the command line's (an absent or empty value is not given); ``environment``
+    is the process's; ``directory`` is where the user stands.
+    """
+
+    options: Mapping[str, object]
+    directory: Path
+    environment: Mapping[str, str]
+    clock: Clock
+    stop: StopFlag
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The run directory, outside the checkout. Everything navci needs to trust is below it."""
+
+    top: Path
+
+    @property
+    def scratch(self) -> Path:
+        return self.top / "scratch"
+
+    @property
+    def artifact(self) -> Path:
+        return self.top / "artifact"
+
+    @property
+    def log(self) -> Path:
+        return self.top / "navci.log"
+
+    def attempt(self, number: int, attempt: int) -> Path:
+        """Prompt, transcripts and check output of one attempt at an iteration."""
+        return self.artifact / "transcripts" / f"{number:02d}-{attempt:03d}"
+
+
+@dataclass(slots=True)
+class Run:
+    """One process's view of a run. The journal's state is the truth; this is the way to it."""
+
+    request: RunRequest
+    settings: Settings
+    task: Task
+    contract: Contract
+    checkout: Checkout
+    git: Git
+    worktree: Worktree
+    journal: Journal
+    agent: Agent
+    console: Console
+    folders: Folders
+    identity: Identity
+    deadline: float
+    opened: float
+    baseline: Baseline | None = None
+    checks: tuple[CheckResult, ...] = ()
+    verified_tree: str | None = None
+    tests_exit: int | None = None
+    tree: str = ""
+    known_heads: Mapping[str, str] = field(default_factory=dict)
+    untracked: Mapping[str, str] = field(default_factory=dict)
+    leave_out: frozenset[str] = frozenset()
+    iterations: list[Iteration] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    complaints: tuple[str, ...] = ()
+    marker: MarkerFiles | None = None
+    resumed: bool = False
+    pushed: bool = False
+    simplified_tree: str | None = None
+    simplify_note: str = ""
+
+    @property
+    def state(self) -> State:
+        """The journal's projection."""
+        return self.journal.state
+
+    @property
+    def clock(self) -> Clock:
+        return self.request.clock
+
+    @property
+    def stop(self) -> StopFlag:
+        return self.request.stop
+
+    @property
+    def directory(self) -> Path:
+        """Where agent and checks work: the working directory inside the checkout."""
+        return self.checkout.top / self.settings.working_directory
+
+    @property
+    def required(self) -> tuple[CheckSpec, ...]:
+        return self.contract.checks
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the time budget's reserve for closing begins (DESIGN §7)."""
+        checks = sum(result.seconds for result in self.checks)
+        reserve = min(2 * checks + 300.0, self.settings.time_budget / 4)
+        return self.deadline - self.clock.monotonic() - reserve
+
+    def mirror(self) -> None:
+        """Copy the journal into the user's repository: to look at, and for a local run to resume.
+
+        Best effort: navci itself never reads it back while the run goes on.
+        """
+        try:
+            assert self.journal.tip
+            mirror_ref(self.git, self.checkout, self.journal.ref, self.journal.tip)
+        except InfraError as error:
+            self.note(f"the journal could not be copied into the repository: {error}")
+
+    def journal_refusal(self, why: str) -> None:
+        """The run ends before its first iteration: an end event, so that nothing resumes it."""
+        state = replace(self.state, end=End.CONFIG_ERROR, reason=why, lease=None)
+        self.journal.append(ENDED, state, {"end": End.CONFIG_ERROR, "reason": why})
+
+    def note(self, text: str) -> None:
+        """Something people should know at the end: said now, kept for every report."""
+        if text not in self.notes:
+            self.notes.append(text)
+            self.console.warning(text)
+
+    def log(self, text: str) -> None:
+        """A line for navci's own log; a log that cannot be written stops nothing."""
+        try:
+            append_text(self.folders.log, text.rstrip("\n") + "\n")
+        except OSError as error:
+            self.console.line(f"navci.log cannot be written: {error.strerror}")
+
+    def measured(self, what: str, measure: Callable[[], Measured], unmet: Measured) -> Measured:
+        """``measure()``; when it fails, say so and go on with ``unmet`` (DESIGN §3).
+
+        No evidence is never good evidence: callers hand in the value that counts as not met.
+        """
+        try:
+            return measure()
+        except Exception as error:
+            self.log(traceback.format_exc())
+            said = (
+                str(error) if isinstance(error, NavciError) else f"{type(error).__name__}: {error}"
+            )
+            self.note(f"{what} could not be measured and counts as not met: {said}")
+            return unmet

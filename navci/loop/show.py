@@ -1,0 +1,143 @@
+"""Say where the run stands: log, marker, job summary, outputs, each as good as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from navci import __version__
+from navci.actions.outputs import outputs_of, write_outputs
+from navci.errors import InfraError
+from navci.loop.observe import changed_since_base, excerpts_of, gaps_of, indicators_of
+from navci.loop.run import Run
+from navci.marker import MarkerFiles, write_marker
+from navci.model import End, Gaps, Iteration
+from navci.outcome import RunReport
+from navci.report.job_summary import job_summary, write_summary
+from navci.report.status_block import Banner, auto_diversify, banner, status_block
+
+MARKERS = ".agent/.context-markers"
+
+
+def announce(run: Run, iteration: Iteration) -> None:
+    """The status block, and the banner of an event, into the log."""
+    if run.settings.show_status_block:
+        run.console.line(status_block(iteration, run.settings.rules))
+    judgement = iteration.judgement
+    if judgement.event:
+        run.console.line(banner(Banner.STAGNATION, judgement.reason), style="yellow")
+    if judgement.strategy and judgement.end is None:
+        run.console.line(banner(auto_diversify(judgement.strategy)), style="yellow")
+    if judgement.end is End.MAX_ITERATIONS:
+        run.console.line(banner(Banner.MAX_ITERATIONS), style="yellow")
+
+
+def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
+    """The run as it is told to people now; ``end`` is ``None`` while it goes on."""
+    state, last = run.state, run.iterations[-1] if run.iterations else None
+    gaps = last.observation.gaps if last else run.measured("gaps", lambda: gaps_of(run, {}), Gaps())
+    complete = end is End.COMPLETE
+    archived = "archived" in state.closing
+    indicators = (
+        indicators_of(run, closed=archived, marker=True)
+        if complete or last is None
+        else last.observation.indicators
+    )
+    baseline = run.baseline.checks if run.baseline else ()
+    return RunReport(
+        task=run.task,
+        run_id=state.run,
+        started=started_at(state.started),
+        updated=run.clock.now(),
+        rules=run.settings.rules,
+        indicators=indicators,
+        base=state.base,
+        base_branch=state.base_branch,
+        branch=state.branch,
+        run_dir=run.folders.top,
+        end=end,
+        reason=reason,
+        commit=state.head if state.head != state.base else None,
+        iterations=tuple(run.iterations),
+        gaps=gaps,
+        excerpts=last.excerpts if last else excerpts_of(run, gaps),
+        checks=run.checks or baseline,
+        has_checks=bool(run.required),
+        spent=state.spent,
+        seconds=run.clock.monotonic() - run.opened,
+        strategies=state.memory.strategies,
+        files_changed=run.measured("changed files", lambda: changed_since_base(run), ()),
+        commits=run.measured("commits", lambda: commits_of(run), 0),
+        agent=run.settings.agent,
+        version=__version__,
+        resumed=run.resumed,
+        pushed=run.pushed,
+        kept_refs=(f"refs/heads/{state.branch}", run.journal.ref),
+        notes=tuple(run.notes),
+        marker=run.marker.json if run.marker else None,
+        artifact=artifact_name(run.task.id, end),
+    )
+
+
+def started_at(text: str) -> datetime:
+    """The moment of an ISO time of the journal."""
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def commits_of(run: Run) -> int:
+    """Commits of the work branch that base lacks."""
+    return int(run.git.text("rev-list", "--count", f"{run.state.base}..{run.state.head}"))
+
+
+def artifact_name(task_id: str, end: End | None) -> str:
+    """One artifact a run, named by how it ended (DESIGN §8)."""
+    return f"loop-{'complete' if end is End.COMPLETE else 'aborted'}-{task_id}"
+
+
+def refresh(run: Run, end: End | None = None, reason: str = "") -> RunReport:
+    """Rewrite marker, summary and outputs. One that cannot be written is said, and stops nothing."""
+    report = report_of(run, end, reason)
+    run.marker = write_markers(report, run.folders.artifact, run.directory, run.note)
+    marker = run.marker.json if run.marker else None
+    publish_report(report, run.folders.artifact, marker, run.request.environment, run.note)
+    return report
+
+
+def write_markers(
+    report: RunReport, artifact: Path, directory: Path, note: Callable[[str], None]
+) -> MarkerFiles | None:
+    """The marker, once for the artifact and once where Navigator looks for it."""
+    written = None
+    for folder in (artifact, directory / MARKERS):
+        try:
+            if folder != artifact:
+                refuse_detour(folder, directory)
+            written = write_marker(report, folder)
+        except (OSError, InfraError) as error:
+            said = error.strerror if isinstance(error, OSError) and error.strerror else error
+            note(f"the marker could not be written to {folder}: {said}")
+    return written
+
+
+def refuse_detour(folder: Path, directory: Path) -> None:
+    """A marker goes into the checkout, never through a link out of it."""
+    if not folder.resolve().is_relative_to(directory.resolve()):
+        raise InfraError(f"{MARKERS} leads out of the checkout (a symbolic link)")
+
+
+def publish_report(
+    report: RunReport,
+    artifact: Path,
+    marker: Path | None,
+    environment: Mapping[str, str],
+    note: Callable[[str], None],
+) -> None:
+    """The job's summary and the step's outputs, where there is a job."""
+    values = outputs_of(report, artifact, report.artifact, marker)
+    for problem in (
+        write_summary(job_summary(report), environment),
+        write_outputs(values, environment),
+    ):
+        if problem:
+            note(problem)

@@ -1,0 +1,201 @@
+"""What the agent's turn did to the work tree: void, scan, snapshot, commit (DESIGN §3.2.5–7, 9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from navci.errors import InfraError
+from navci.evidence.guards import protected
+from navci.evidence.secrets import find_secrets
+from navci.loop.run import Run
+from navci.system.exchange import AgentCommits, fetch_commits, publish
+from navci.system.files import write_atomic
+from navci.system.repair import rebuild
+from navci.system.neutral import one_line, show_path
+from navci.system.trees import transplant
+
+_CONFLICT = re.compile(rb"^<<<<<<< .*?^=======\r?$.*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
+_LARGE = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work tree after a turn.
+
+    ``tree`` is what is verified and committed, ``changed`` the files of this iteration. ``guards``
+    maps what must not be (a protected file, a secret, a conflict, a broken ``.git``) to why.
+    """
+
+    tree: str
+    changed: tuple[str, ...] = ()
+    guards: Mapping[str, str] = field(default_factory=dict)
+    snapshot: str | None = None
+    agent_head: str | None = None
+
+
+def gather(run: Run, folder: Path) -> Work:
+    """Fetch the agent's commits, void what it may not touch, scan for secrets, take a snapshot.
+
+    Raises :class:`InfraError` when the tree itself cannot be measured: nothing can be kept then.
+    """
+    guards: dict[str, str] = {}
+    commits = fetch_agent_commits(run, guards)
+    tree = run.worktree.tree()
+    if run.measured("protected files", lambda: void_protected(run, tree, folder, guards), False):
+        tree = run.worktree.tree()
+    changed = paths_changed(run, run.tree, tree)
+    found = run.measured(
+        "secrets", lambda: scan_secrets(run, changed), dict.fromkeys(changed, "not scanned")
+    )
+    guards |= found
+    run.leave_out = frozenset(found)
+    # What is left out keeps the state the branch has, so that no commit deletes it either.
+    tree = transplant(
+        run.git, tree, run.git.tree_of(run.state.head), run.leave_out, run.folders.scratch
+    )
+    unscanned = {"merge": "conflict markers could not be looked for"}
+    guards |= run.measured("conflicts", lambda: find_conflicts(run, tree), unscanned)
+    work = Work(tree, changed, guards, agent_head=commits.head)
+    return replace(work, snapshot=take_snapshot(run, work, commits))
+
+
+def fetch_agent_commits(run: Run, guards: dict[str, str]) -> AgentCommits:
+    """The commits the agent made, into navci's own git directory; a broken ``.git`` is rebuilt."""
+    nothing = AgentCommits(None, (), None)
+    commits = run.measured(
+        "the agent's commits",
+        lambda: fetch_commits(run.git, run.checkout, run.known_heads),
+        nothing,
+    )
+    if commits.problem:
+        guards[".git"] = f"the checkout's .git was broken ({commits.problem}); it was rebuilt"
+        rebuild(run.git, run.checkout)
+        run.note(guards[".git"])
+    return commits
+
+
+def void_protected(run: Run, tree: str, folder: Path, guards: dict[str, str]) -> bool:
+    """Put protected files back as they were; what the agent made of them is kept as a diff."""
+    touched = protected(
+        (change.path for change in run.worktree.changed(run.state.origin, tree)),
+        run.settings.protect,
+    )
+    if not touched:
+        return False
+    diff = run.git.run("diff", "--no-color", "--no-ext-diff", "--no-textconv", run.state.origin,
+                       tree, "--", *touched)  # fmt: skip
+    write_atomic(folder / "voided.diff", diff)
+    run.worktree.restore(run.state.origin, touched)
+    for path in touched:
+        guards[path] = f"{show_path(path)} is protected; the agent's change was undone"
+    return True
+
+
+def scan_secrets(run: Run, changed: tuple[str, ...]) -> dict[str, str]:
+    """Changed files that look like secrets: they stay in the tree, and out of every commit."""
+    base = run.state.base
+    found = find_secrets(run.checkout.top, changed, lambda path: run.git.show(base, path))
+    return {
+        path: f"{show_path(path)} is kept out of every commit: {why}; remove it or ignore it"
+        for path, why in found.items()
+    }
+
+
+def find_conflicts(run: Run, tree: str) -> dict[str, str]:
+    """Files with a whole set of conflict markers that base does not have."""
+    found = {}
+    base_tree = run.git.tree_of(run.state.base)
+    for change in run.worktree.changed(base_tree, tree):
+        path = run.checkout.top / change.path
+        if change.status == "D" or path.is_symlink() or not path.is_file():
+            continue
+        if path.stat().st_size > _LARGE or not _CONFLICT.search(path.read_bytes()):
+            continue
+        before = run.git.show(run.state.base, change.path)
+        if before is None or not _CONFLICT.search(before):
+            found[change.path] = f"{show_path(change.path)} holds conflict markers; resolve them"
+    return found
+
+
+def paths_changed(run: Run, old: str, new: str) -> tuple[str, ...]:
+    """Paths that differ between two trees, sorted."""
+    return tuple(sorted(change.path for change in run.worktree.changed(old, new)))
+
+
+def take_snapshot(run: Run, work: Work, commits: AgentCommits) -> str:
+    """A commit of the whole tree; its parents are the branch's head and every head of the agent's.
+
+    From the journal's next append on it is reachable, and with it all the agent committed.
+    """
+    heads = [head for head in (commits.head, *commits.others) if head]
+    parents = [run.state.head]
+    for head in heads[:50]:
+        if head not in parents and not run.git.is_ancestor(head, run.state.head):
+            parents.append(head)
+    message = f"navci: snapshot of {run.task.id}"
+    return run.git.commit_tree(work.tree, parents, message, run.identity, run.clock.now())
+
+
+def commit_work(run: Run, tree: str, subject: str, agent_head: str | None = None) -> str:
+    """Commit what the run changed; the work branch's new head.
+
+    The agent's own commits are taken over when they go on from the branch's head and hold nothing
+    that must not be there; otherwise one commit holds their outcome, and they stay in the snapshot.
+    """
+    head = run.state.head
+    if agent_head and agent_head != head and acceptable(run, head, agent_head):
+        head = agent_head
+    differing = run.worktree.changed(run.git.tree_of(head), tree)
+    mine = [
+        change.path
+        for change in differing
+        if run.untracked.get(change.path) != change.new_blob or change.status == "D"
+    ]
+    wanted = transplant(run.git, run.git.tree_of(head), tree, mine, run.folders.scratch)
+    if wanted != run.git.tree_of(head):
+        message = f"{subject} ({run.task.id})"
+        head = run.git.commit_tree(wanted, [head], message, run.identity, run.clock.now())
+    publish(run.git, run.checkout, run.state.branch, head, run.worktree.index)
+    run.journal.state = replace(run.state, head=head)
+    return head
+
+
+def acceptable(run: Run, head: str, agent_head: str) -> bool:
+    """May the agent's commits become the branch's? Each of them is looked at, not only the last."""
+    git = run.git
+    if git.rev(agent_head) is None or not git.is_ancestor(head, agent_head):
+        return False
+    listing = git.run(
+        "log", "-z", "-m", "--name-only", "--format=", "--no-renames", f"{head}..{agent_head}"
+    )
+    touched = {path.decode("utf-8", "surrogateescape") for path in listing.split(b"\0") if path}
+    touched = {path.lstrip("\n") for path in touched}
+    if (
+        protected(touched, run.settings.protect)
+        or touched & run.leave_out
+        or touched & set(run.untracked)
+    ):
+        return False
+    return not find_secrets(run.checkout.top, sorted(touched), lambda _: None)
+
+
+def subject_of(run: Run, number: int, red: int) -> str:
+    """The commit's subject: ``type(scope): description``, a line people can read in a log."""
+    title = one_line(run.task.title, 60)
+    checks = f", {red} open gaps" if red else ""
+    return f"feat(navci): {title}, iteration {number}{checks}"
+
+
+def keep_interrupted(run: Run, folder: Path) -> Work:
+    """Keep whatever a turn that was not finished left behind: nothing is ever lost.
+
+    Raises :class:`InfraError` when git cannot keep it.
+    """
+    try:
+        return gather(run, folder)
+    except InfraError:
+        # Once more, now that locks of ended processes have gone; a second failure is real.
+        return gather(run, folder)

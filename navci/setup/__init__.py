@@ -1,0 +1,1 @@
+"""What a person sets up and looks at beside the loop: the demo, the doctor, the journal."""

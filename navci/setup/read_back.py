@@ -1,0 +1,84 @@
+"""Read a task's journal back from the user's repository, checked as it is read."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from navci.errors import ConfigError
+from navci.journal import ENDED, JUDGED, Event, Journal, judged_record, ref_of
+from navci.system.canonical import plain
+from navci.system.checkout import Checkout, find_checkout
+from navci.system.clock import SYSTEM_CLOCK
+from navci.system.git import Git
+from navci.system.gitcall import write_config
+from navci.system.neutral import one_line
+
+
+def tasks(directory: Path) -> list[str]:
+    """The tasks that have a journal here."""
+    with tempfile.TemporaryDirectory(prefix="navci-show-") as home:
+        git = reader(find_checkout(directory), Path(home))
+        refs = git.text("for-each-ref", "--format=%(refname)", "refs/navci/").splitlines()
+    return [ref.removeprefix("refs/navci/") for ref in refs]
+
+
+def reader(checkout: Checkout, home: Path) -> Git:
+    """The checkout's repository, read with navci's configuration; nothing is written to it."""
+    write_config(home)
+    return Git(checkout.common_dir, checkout.top, home)
+
+
+def journal_records(directory: Path, task: str) -> Iterator[dict[str, object]]:
+    """Every event as JSON types. Raises :class:`navci.errors.JournalDamaged`."""
+    for event in events(directory, task):
+        record = plain(event)
+        assert isinstance(record, dict)
+        yield record
+
+
+def events(directory: Path, task: str) -> Iterator[Event]:
+    """The events of ``task``. Raises :class:`ConfigError` when it has no journal here."""
+    with tempfile.TemporaryDirectory(prefix="navci-show-") as home:
+        git = reader(find_checkout(directory), Path(home))
+        if git.read_ref(ref_of(task)) is None:
+            raise ConfigError(
+                f"{task} has no journal in this repository; `navci show` names those that do, and "
+                f"`git fetch origin 'refs/navci/*:refs/navci/*'` fetches those of the remote"
+            )
+        yield from Journal(git, task, SYSTEM_CLOCK).events()
+
+
+def journal_lines(directory: Path, task: str) -> Iterator[str]:
+    """The journal as people read it, oldest first."""
+    run = ""
+    for event in events(directory, task):
+        if event.run and event.run != run:
+            run = event.run
+            yield f"run {run}"
+        yield f"  {event.at}  {event.commit[:10]}  {line_of(event)}"
+
+
+def line_of(event: Event) -> str:
+    """One event on one line."""
+    if event.kind == JUDGED:
+        record = judged_record(event)
+        judged, gaps = record.judgement, len(record.observation.gaps)
+        parts = [
+            f"iteration {judged.iteration}: {judged.phase} {judged.progress}%",
+            f"{gaps} gap{'' if gaps == 1 else 's'}",
+            f"stagnation {judged.counter}",
+            judged.gate.reason,
+        ]
+        if judged.event:
+            parts.append(f"event → {judged.strategy or judged.end}")
+        return one_line(", ".join(parts))
+    if event.kind == ENDED:
+        return one_line(f"ended {event.data.get('end')}: {event.data.get('reason')}")
+    detail = " ".join(
+        f"{key}={value}"
+        for key, value in sorted(event.data.items())
+        if isinstance(value, str | int) and value != ""
+    )
+    return one_line(f"{event.kind} {detail}".strip())

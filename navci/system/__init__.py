@@ -1,0 +1,1 @@
+"""The few doors to the outside: processes, git, files, the clock, templates."""

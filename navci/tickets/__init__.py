@@ -1,0 +1,1 @@
+"""Where a task lives: one module per kind of ticket."""
