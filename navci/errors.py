@@ -9,7 +9,7 @@ from typing import ClassVar
 
 
 class NavciError(Exception):
-    """Anything navci itself reports to a person. ``exit_code`` is the process's (DESIGN §4, ends)."""
+    """Anything navci itself reports to a person; ``exit_code`` is the process's (DESIGN §4)."""
 
     exit_code: ClassVar[int] = 1
 

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import cast
 
 import psutil
 from pydantic import TypeAdapter, ValidationError
@@ -75,8 +76,9 @@ class State:
     ``base`` is the commit the work starts from, ``origin`` the tree of the checkout when the run
     opened (untracked files included), ``head`` the work branch's last commit, ``snapshot`` the
     last snapshot. ``iteration`` is the last judged one. ``place`` is the checkout it works in;
-    ``deciding`` the end that closing works on, ``closing`` its steps already done. ``shelved`` keeps other contracts'
-    memories, so that returning to one does not refill its failure budget.
+    ``deciding`` the end that closing works on, ``closing`` its steps already done.
+    ``shelved`` keeps other contracts' memories, so that returning to one does not refill its
+    failure budget.
     """
 
     task: str
@@ -211,8 +213,7 @@ class Journal:
             # A root without parents, so that every later second parent is a snapshot.
             self.append(CREATED, State(state.task))
         now = self._clock.now()
-        record = plain(data) if data is not None else {}
-        assert isinstance(record, dict)
+        record = cast("dict[str, object]", plain(data) if data is not None else {})
         event = Event(self._seq + 1, kind, state.run, iso(now), secrets.token_hex(8), record)
         commit = self._commit(event, state, snapshot, now)
         if not self.git.update_ref(self.ref, commit, self.tip):

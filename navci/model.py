@@ -121,7 +121,7 @@ ENDS: Mapping[End, EndRule] = {
         MarkerKind.LOOP_ABORTED,
         "loop-aborted",
         _INCOMPLETE,
-        "The approach does not converge: give the task more context or a smaller goal, then run again.",
+        "Give the task more context or a smaller goal, then run again.",
     ),
     End.FAILURE_BUDGET: EndRule(
         12,
@@ -207,7 +207,7 @@ ENDS: Mapping[End, EndRule] = {
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceItem:
-    """One Markdown task-list line of the task. ``id`` is stable under re-wrapping and reordering."""
+    """A Markdown task-list line of the task; ``id`` is stable under re-wrapping and reordering."""
 
     id: str
     text: str
@@ -233,7 +233,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """A required check: a bash line, the globs of the JUnit reports it writes, its limit in seconds.
+    """A required check: a bash line, globs of the JUnit reports it writes, a limit in seconds.
 
     ``may_write``: globs of tracked files the check is allowed to change.
     """
@@ -258,7 +258,7 @@ class Contract:
 
 
 class Verdict(StrEnum):
-    """What a set of JUnit reports says on its own (facts: rules R0–R11)."""
+    """What a set of JUnit reports says on its own (DESIGN §5)."""
 
     PASSING = "passing"
     FAILING = "failing"
@@ -420,7 +420,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What is not true yet, as two id sets: acceptance items, and checks/tests/guards (DESIGN §4)."""
+    """What is not true yet, as two id sets: acceptance items; checks, tests, guards (DESIGN §4)."""
 
     acc: frozenset[str] = frozenset()
     chk: frozenset[str] = frozenset()

@@ -49,9 +49,9 @@ class PromptFacts:
     ``title``, ``body`` and ``items`` are the task's, as :func:`navci.task.text_for_agent` gives
     them. ``labels`` and ``excerpts`` say per gap id why it is open and what the evidence shows.
     ``missing`` (no evidence yet) and ``satisfied`` hold ids of acceptance items; an item that is
-    neither a gap nor satisfied is unverified. ``previous`` is the last judgement, ``indicators`` what it was judged on; ``complaints``
-    come from :class:`navci.model.Signals`. ``diagnose`` and ``verification_checkpoints`` are the
-    ``tom_features`` of the settings.
+    neither a gap nor satisfied is unverified. ``previous`` is the last judgement, ``indicators``
+    what it was judged on; ``complaints`` come from :class:`navci.model.Signals`. ``diagnose`` and
+    ``verification_checkpoints`` are the ``tom_features`` of the settings.
     """
 
     iteration: int

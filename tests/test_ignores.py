@@ -125,7 +125,14 @@ def test_built_in_rules_are_weakest_and_markers_strongest(tmp_path: Path) -> Non
 
 ATTRIBUTE_LINES = [
     *("* text", "*.log -text", "/foo eol=crlf", "dir/foo text=auto", "foo\ttext\teol=lf"),
-    *('"foo bar" text', '"a\\*b" text', '"\\146oo" text', '"unfinished text', "!foo text"),
+    *(
+        '"foo bar" text',
+        '"a\\*b" text',
+        '"\\146oo" text',
+        '"unfinished text',
+        '"foo"text',
+        "!foo text",
+    ),
     *("# foo text", "  foo  text", "foo", "[attr]mine text eol=crlf", "foo mine", "*.log binary"),
     *("\\#foo text", "dir/ text", "dir/** text", "**/foo !text", "foo text\r", "foo filter=lfs"),
 ]

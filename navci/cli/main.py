@@ -26,8 +26,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
-        command = getattr(importlib.import_module(module), name)
-        assert isinstance(command, click.Command)
+        command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

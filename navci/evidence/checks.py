@@ -133,9 +133,9 @@ def judge_run(
     said = report.reasons[0] if report.reasons else ""
     match report.verdict, finished.exit_code:
         case Verdict.PASSING, 0:
-            return True, f"{command} exited 0, {report.totals.passed} tests passed"
+            return True, f"{command} exited 0, {_tests(report.totals.passed)} passed"
         case Verdict.PASSING, _:
-            green = f"although all {report.totals.passed} tests in its report passed"
+            green = f"although its report is green ({_tests(report.totals.passed)} passed)"
             return False, f"{ended}, {green}; its output says what else went wrong"
         case Verdict.FAILING, 0:
             return False, f"{ended}, but its report says otherwise: {said}"
@@ -215,6 +215,10 @@ def _ended(code: int) -> str:
     if code - 128 in signal.valid_signals():
         return f"exited {code}: killed by signal {code - 128} ({_signal_name(code - 128)})"
     return f"exited {code}"
+
+
+def _tests(number: int) -> str:
+    return "1 test" if number == 1 else f"{number} tests"
 
 
 def _signal_name(number: int) -> str:

@@ -34,7 +34,7 @@ _AS_WRITTEN = b"""\
 * !text !eol !crlf !filter !ident !working-tree-encoding !merge !diff
 """
 _GLOB = re.compile(rb"[][*?\\]")
-_WORD = re.compile(rb'"((?:[^"\\]|\\.)*)"|[^ \t\r\n]+', re.DOTALL)
+_WORD = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"|[^ \t\r\n]+')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _ESCAPED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 _UNSAFE = re.compile(rb'[\x00-\x1f"\\\x7f]')

@@ -126,7 +126,7 @@ def _judge(total: Tally, unusable: list[str], files: int) -> tuple[Verdict, list
     if not total.cases:
         return Verdict.UNUSABLE, ["no report holds a testcase: nothing ran"]
     if not total.passed_cases:
-        return Verdict.UNUSABLE, [f"no test passed: all {total.cases} were skipped"]
+        return Verdict.UNUSABLE, [f"no test passed: {total.cases} of {total.cases} were skipped"]
     return Verdict.PASSING, []
 
 
@@ -134,7 +134,8 @@ def _count_red(total: Tally) -> str:
     _, _, failed, errored = total.counts
     parts = [f"{n} {word}" for n, word in ((failed, "failed"), (errored, "errored")) if n]
     first = neutral.one_line(next(iter(total.red), ""), 200)
-    return f"{' and '.join(parts)} of {total.cases} tests, first: {first}"
+    tests = "1 test" if total.cases == 1 else f"{total.cases} tests"
+    return f"{' and '.join(parts)} of {tests}, first: {first}"
 
 
 def _first(reasons: list[str]) -> list[str]:

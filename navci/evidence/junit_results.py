@@ -44,7 +44,10 @@ _SAID = {
 }
 _SEVERITY = ("error", "failure", "rerunError", "rerunFailure")
 _PYTEST_PLACE = re.compile(r"^([^\s:][^\n:]*\.\w{1,5}):(\d+): \w", re.MULTILINE)
-_PLACE = re.compile(r"([\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,5})(?::|\", line )(\d{1,9})")
+# Only from where a word begins: hostile text must not make it start again at every letter.
+_PLACE = re.compile(
+    r"(?<![\w.@+/\\-])([\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,5})(?::|\", line )(\d{1,9})"
+)
 _EXCERPT_BYTES = 2048
 
 
@@ -112,7 +115,7 @@ def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) ->
         place = attrib.get("file", "")
         place += f":{attrib['line']}" if place and attrib.get("line") else ""
     parts = [namer.stable(place)]
-    if message.strip() not in text:
+    if not text.lstrip().startswith(message.strip()):
         parts.append(message.strip())
     parts.append(text.strip("\n"))
     shown = neutral.excerpt("\n".join(part for part in parts if part), 1_800, 300)

@@ -10,6 +10,7 @@ from navci.system import neutral
 
 _EXCERPTS = 1_000
 _NOTES = 50
+_REASONS = 1_000
 
 
 class Status(IntEnum):
@@ -71,6 +72,16 @@ class Tally:
         """Something to tell a person that decides nothing."""
         if len(self.oddities) < _NOTES:
             self.oddities.setdefault(note)
+
+    def fail(self, reason: str) -> None:
+        """A failure outside any testcase."""
+        if len(self.failures) < _REASONS:
+            self.failures.append(reason)
+
+    def doubt(self, reason: str) -> None:
+        """A reason why the report proves nothing even if nothing failed."""
+        if len(self.doubts) < _REASONS:
+            self.doubts.append(reason)
 
     def merge(self, other: Tally) -> None:
         """Take in another report; the same test in both is one test, repeated."""

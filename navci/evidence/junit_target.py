@@ -25,7 +25,7 @@ _COUNT = re.compile(r"\s*\d{1,15}\s*")
 _ROOTS = ("testsuites", "testsuite")
 
 
-class Refused(Exception):  # noqa: N818 - it reads as what it says
+class Refused(Exception):
     """The report cannot be used; the message says why."""
 
 
@@ -204,7 +204,7 @@ class ReportTarget:
     def _result(self, element: etree._Element, attrib: Mapping[str, str]) -> _Result:
         for key in ("message", "type"):
             if key in attrib:
-                element.set(key, attrib[key])
+                element.set(key, attrib[key][:_TEXT_LIMIT])
         result = _Result(element)
         self._text, self._room = result.text, _TEXT_LIMIT
         return result
@@ -223,9 +223,7 @@ class ReportTarget:
             self.tally.odd(f"flaky, passed when rerun: {neutral.one_line(test, 200)}")
         status = outcome.status
         if name is None and classname is None and status is Status.PASSED:
-            self.tally.doubts.append(
-                "a testcase has neither a name nor a result: the run was cut short"
-            )
+            self.tally.doubt("a testcase has neither a name nor a result: the run was cut short")
         self.tally.add(test, status)
         if status >= Status.FAILED:
             self._explain(case, test)
@@ -245,7 +243,7 @@ class ReportTarget:
         said = neutral.one_line(message or text, 200) or "without a word"
         name = suite.attrib.get("name") or ""
         where = f"suite `{neutral.one_line(name, 100)}`" if name else f"<{suite.name}>"
-        self.tally.failures.append(f"<{element.tag}> outside any testcase, on {where}: {said}")
+        self.tally.fail(f"<{element.tag}> outside any testcase, on {where}: {said}")
 
     def _end_suite(self, suite: _Suite) -> None:
         attrib = suite.attrib
@@ -254,7 +252,7 @@ class ReportTarget:
         declared = self._declared(attrib, "failures") + self._declared(attrib, "errors")
         itemised = self._itemised - suite.itemised
         if declared > itemised:
-            self.tally.failures.append(
+            self.tally.fail(
                 f"<{suite.name}> counts {declared} failed or errored and {itemised} are written "
                 "out: something failed outside the testcases"
             )

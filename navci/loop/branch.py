@@ -35,7 +35,8 @@ def find_start(git: Git, checkout: Checkout, state: State, branch: str, base_nam
     work.
     """
     head = checkout.head
-    assert head is not None
+    if head is None:
+        raise ConfigError(f"the repository {checkout.top} has no commit yet; make one first")
     on_branch = checkout.branch == branch
     base = find_base(git, state, head, base_name, on_branch)
     base_branch = base_name or (state.base_branch if on_branch else checkout.branch)

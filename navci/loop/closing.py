@@ -90,12 +90,7 @@ def say_end(run: Run, report: RunReport) -> None:
     console, end = run.console, report.outcome
     last = report.last
     if report.complete and last:
-        final = replace(
-            last,
-            observation=replace(last.observation, indicators=report.indicators),
-            notes=tuple(run.notes),
-        )
-        console.line(status_block(final, run.settings.rules))
+        console.line(status_block(last, run.settings.rules))
         console.line(banner(Banner.COMPLETE, report.headline), style="green")
         console.line(exit_block(report.reason, [show_path(p) for p in report.files_changed]))
     else:

@@ -1,4 +1,4 @@
-"""Ends that come before there is a run: said everywhere, marked where there is something to mark."""
+"""Ends that come before there is a run: said everywhere, marked where there is a task."""
 
 from __future__ import annotations
 

@@ -32,23 +32,25 @@ def iterate(run: Run) -> Ending | None:
     Raises :class:`navci.errors.InfraError` when git or the journal cannot be used any more.
     """
     number = run.state.iteration + 1
-    folder = reserve(run, number)
-    turn = take_turn(run, number, folder)
-    signals = run.measured("the agent's signals", lambda: read_signals(turn.final_text), Signals())
-    before = run.tree
-    work = gather(run, folder)
-    if is_no_iteration(turn, work.tree != before):
-        return not_judged(run, turn, work)
-    unmeasured: tuple[CheckResult, ...] = ()
-    checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
-    work, checks = simplify(run, number, work, checks, folder)
-    red = sum(not check.passed for check in checks)
-    commit_work(run, work.tree, subject_of(run, number, red), work.agent_head)
+    with run.console.group(f"Iteration {number}/{run.settings.rules.max_iterations}"):
+        folder = reserve(run, number)
+        turn = take_turn(run, number, folder)
+        signals = run.measured(
+            "the agent's signals", lambda: read_signals(turn.final_text), Signals()
+        )
+        before = run.tree
+        work = gather(run, folder)
+        if is_no_iteration(turn, work.tree != before):
+            return not_judged(run, turn, work)
+        unmeasured: tuple[CheckResult, ...] = ()
+        checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
+        work, checks = simplify(run, number, work, checks, folder)
+        commit_work(run, work.tree, subject_of(run, number), work.agent_head)
     iteration = judge_it(run, number, turn, signals, work, before)
     remember(run, iteration, work)
     announce(run, iteration)
     refresh(run)
-    return act(run, iteration)
+    return act(iteration)
 
 
 def judge_it(
@@ -111,17 +113,18 @@ def not_judged(run: Run, turn: Turn, work: Work) -> Ending | None:
     run.journal.append(NOT_JUDGED, state, {"why": what}, snapshot=work.snapshot)
     run.tree = work.tree
     if run.stop.requested:
-        commit_work(run, work.tree, subject_of(run, run.state.iteration + 1, 0), work.agent_head)
+        commit_work(run, work.tree, subject_of(run, run.state.iteration + 1), work.agent_head)
         return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")
-    assert error is not None
+    if error is None:  # interrupted, but nobody asked to stop: try again
+        return None
     trouble = end_of_trouble(run, error)
     if trouble is None:
         return None
-    commit_work(run, work.tree, subject_of(run, run.state.iteration + 1, 0), work.agent_head)
+    commit_work(run, work.tree, subject_of(run, run.state.iteration + 1), work.agent_head)
     return Ending(*trouble)
 
 
-def act(run: Run, iteration: Iteration) -> Ending | None:
+def act(iteration: Iteration) -> Ending | None:
     """What the judgement says: go on, or end."""
     judgement = iteration.judgement
     return Ending(judgement.end, judgement.reason) if judgement.end else None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from navci.actions.commands import Console
 from navci.errors import ConfigError, InfraError, JournalDamaged, NavciError, Skipped
+from navci.loop.beginning import begin_work
 from navci.loop.closing import close
 from navci.loop.early import tell_early, tell_refused
 from navci.loop.iteration import Ending, iterate
-from navci.loop.beginning import begin_work
 from navci.loop.opening import Prepared, open_run, prepare
 from navci.loop.run import Run, RunRequest
 from navci.model import End

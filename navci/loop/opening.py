@@ -1,4 +1,4 @@
-"""Open a run: refuse early, lay navci's own git directory, continue or start (DESIGN §3.0, §3.1)."""
+"""Open a run: refuse early, make navci's own git directory, continue or start (DESIGN §3)."""
 
 from __future__ import annotations
 
@@ -296,8 +296,8 @@ def heads(git: Git) -> dict[str, str]:
 
 def changes_here(run: Run, standing: str) -> tuple[list[str], list[str]]:
     """The checkout's untracked files, and its changed tracked ones."""
-    assert run.checkout.head is not None
-    changes = run.worktree.changed(run.git.tree_of(run.checkout.head), standing)
+    head = run.git.tree_of(run.checkout.head or run.state.base)
+    changes = run.worktree.changed(head, standing)
     untracked = [change.path for change in changes if change.status == "A"]
     return untracked, [change.path for change in changes if change.status != "A"]
 

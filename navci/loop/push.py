@@ -40,11 +40,10 @@ def remote_env(checkout: Checkout, environment: Mapping[str, str]) -> dict[str, 
 
 def fetch_journal(git: Git, checkout: Checkout, ref: str, environment: Mapping[str, str]) -> str:
     """Bring ``ref`` up to the remote's journal when that goes further; a note when it cannot."""
-    assert checkout.remote_url
     spec = f"+{ref}:refs/navci-remote/journal"
     answer = git.answer(
-        "fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack", "--", checkout.remote_url,
-        spec, env=remote_env(checkout, environment), timeout=TIMEOUT,
+        "fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack",
+        "--", checkout.remote_url or "", spec, env=remote_env(checkout, environment), timeout=TIMEOUT,
     )  # fmt: skip
     if answer.exit_code:
         if "couldn't find remote ref" in answer.err:
@@ -73,9 +72,8 @@ def push_journal(run: Run) -> None:
 
 def push(run: Run, refspec: str) -> None:
     """Push one ref, fast-forward only."""
-    assert run.checkout.remote_url
     answer = run.git.answer(
-        "push", "--porcelain", _OURS, "--", run.checkout.remote_url, refspec,
+        "push", "--porcelain", _OURS, "--", run.checkout.remote_url or "", refspec,
         env=remote_env(run.checkout, run.request.environment), timeout=TIMEOUT,
     )  # fmt: skip
     if answer.exit_code:

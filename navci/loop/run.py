@@ -18,8 +18,8 @@ from navci.model import Baseline, CheckResult, CheckSpec, Contract, End, Iterati
 from navci.settings import Settings
 from navci.system.checkout import Checkout
 from navci.system.clock import Clock
-from navci.system.files import append_text
 from navci.system.exchange import mirror_ref
+from navci.system.files import append_text
 from navci.system.git import Git, Identity
 from navci.system.process import StopFlag
 
@@ -134,8 +134,8 @@ class Run:
         Best effort: navci itself never reads it back while the run goes on.
         """
         try:
-            assert self.journal.tip
-            mirror_ref(self.git, self.checkout, self.journal.ref, self.journal.tip)
+            if self.journal.tip:
+                mirror_ref(self.git, self.checkout, self.journal.ref, self.journal.tip)
         except InfraError as error:
             self.note(f"the journal could not be copied into the repository: {error}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from navci.model import End, Gaps, Iteration
 from navci.outcome import RunReport
 from navci.report.job_summary import job_summary, write_summary
 from navci.report.status_block import Banner, auto_diversify, banner, status_block
+from navci.system.files import write_atomic
 
 MARKERS = ".agent/.context-markers"
 
@@ -45,6 +47,11 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         else last.observation.indicators
     )
     baseline = run.baseline.checks if run.baseline else ()
+    iterations = list(run.iterations)
+    if complete and last:
+        # The final block: what closing did has become true since the gate was asked.
+        seen = replace(last.observation, indicators=indicators)
+        iterations[-1] = replace(last, observation=seen, notes=(*last.notes, *run.notes))
     return RunReport(
         task=run.task,
         run_id=state.run,
@@ -59,7 +66,7 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         end=end,
         reason=reason,
         commit=state.head if state.head != state.base else None,
-        iterations=tuple(run.iterations),
+        iterations=tuple(iterations),
         gaps=gaps,
         excerpts=last.excerpts if last else excerpts_of(run, gaps),
         checks=run.checks or baseline,
@@ -96,7 +103,7 @@ def artifact_name(task_id: str, end: End | None) -> str:
 
 
 def refresh(run: Run, end: End | None = None, reason: str = "") -> RunReport:
-    """Rewrite marker, summary and outputs. One that cannot be written is said, and stops nothing."""
+    """Rewrite marker, summary and outputs; one that cannot be written is said, no more."""
     report = report_of(run, end, reason)
     run.marker = write_markers(report, run.folders.artifact, run.directory, run.note)
     marker = run.marker.json if run.marker else None
@@ -135,8 +142,13 @@ def publish_report(
 ) -> None:
     """The job's summary and the step's outputs, where there is a job."""
     values = outputs_of(report, artifact, report.artifact, marker)
+    summary = job_summary(report)
+    try:
+        write_atomic(artifact / "summary.md", summary)
+    except OSError as error:
+        note(f"the summary could not be written to {artifact}: {error.strerror}")
     for problem in (
-        write_summary(job_summary(report), environment),
+        write_summary(summary, environment),
         write_outputs(values, environment),
     ):
         if problem:

@@ -1,4 +1,4 @@
-"""The simplify turn: once per green tree with code changes, undone when it turns red (DESIGN §6)."""
+"""The simplify turn: once per green tree with code changes, undone when red (DESIGN §6)."""
 
 from __future__ import annotations
 

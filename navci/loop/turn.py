@@ -1,4 +1,4 @@
-"""One attempt: reserve it, tell the agent, let it work (DESIGN §3.2.1–4)."""
+"""One attempt: reserve it, tell the agent, let it work (DESIGN §3.2, steps 1 to 4)."""
 
 from __future__ import annotations
 

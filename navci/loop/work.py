@@ -1,4 +1,4 @@
-"""What the agent's turn did to the work tree: void, scan, snapshot, commit (DESIGN §3.2.5–7, 9)."""
+"""What a turn did to the work tree: void, scan, snapshot, commit (DESIGN §3.2, steps 5 to 9)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from navci.errors import InfraError
 from navci.evidence.guards import protected
 from navci.evidence.secrets import find_secrets
 from navci.loop.run import Run
 from navci.system.exchange import AgentCommits, fetch_commits, publish
 from navci.system.files import write_atomic
-from navci.system.repair import rebuild
 from navci.system.neutral import one_line, show_path
+from navci.system.repair import rebuild
 from navci.system.trees import transplant
 
 _CONFLICT = re.compile(rb"^<<<<<<< .*?^=======\r?$.*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
@@ -182,20 +181,8 @@ def acceptable(run: Run, head: str, agent_head: str) -> bool:
     return not find_secrets(run.checkout.top, sorted(touched), lambda _: None)
 
 
-def subject_of(run: Run, number: int, red: int) -> str:
+def subject_of(run: Run, number: int) -> str:
     """The commit's subject: ``type(scope): description``, a line people can read in a log."""
-    title = one_line(run.task.title, 60)
-    checks = f", {red} open gaps" if red else ""
-    return f"feat(navci): {title}, iteration {number}{checks}"
-
-
-def keep_interrupted(run: Run, folder: Path) -> Work:
-    """Keep whatever a turn that was not finished left behind: nothing is ever lost.
-
-    Raises :class:`InfraError` when git cannot keep it.
-    """
-    try:
-        return gather(run, folder)
-    except InfraError:
-        # Once more, now that locks of ended processes have gone; a second failure is real.
-        return gather(run, folder)
+    red = [check.check for check in run.checks if not check.passed]
+    state = f", {', '.join(red[:3])} red" if red else ""
+    return f"feat(navci): {one_line(run.task.title, 60)}, iteration {number}{state}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from navci.errors import ConfigError
 from navci.journal import ENDED, JUDGED, Event, Journal, judged_record, ref_of
@@ -33,9 +34,7 @@ def reader(checkout: Checkout, home: Path) -> Git:
 def journal_records(directory: Path, task: str) -> Iterator[dict[str, object]]:
     """Every event as JSON types. Raises :class:`navci.errors.JournalDamaged`."""
     for event in events(directory, task):
-        record = plain(event)
-        assert isinstance(record, dict)
-        yield record
+        yield cast("dict[str, object]", plain(event))
 
 
 def events(directory: Path, task: str) -> Iterator[Event]:

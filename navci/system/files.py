@@ -20,8 +20,8 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             stream.write(raw)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
