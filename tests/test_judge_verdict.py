@@ -68,11 +68,13 @@ def test_order_of_ends() -> None:
     memory = replace(memory, failures_since_event=0)
     assert end(now, memory, rules) is End.COST_BUDGET
     now = replace(now, spent=Usage())
-    assert end(now, memory, replace(rules, max_iterations=4)) is End.AWAITING_APPROVAL
-    assert end(now, memory, rules) is End.TIME_BUDGET, "the last iteration asks nobody"
+    assert end(now, memory, rules) is End.MAX_ITERATIONS, "the last iteration asks nobody"
+    rules = replace(rules, max_iterations=4)
+    assert end(now, memory, rules) is End.AWAITING_APPROVAL
+    rules = replace(rules, approval="none")
+    assert end(now, memory, rules) is End.TIME_BUDGET
     now = replace(now, out_of_time=False)
-    assert end(now, memory, rules) is End.MAX_ITERATIONS
-    assert end(now, memory, replace(rules, max_iterations=4, approval="none")) is None
+    assert end(now, memory, rules) is None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 
-class StepFailed(Exception):  # noqa: N818 - it reads as what it says
+class StepFailed(Exception):
     """A step that could not be done; the turn ends there, loudly."""
 
 

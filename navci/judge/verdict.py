@@ -116,9 +116,9 @@ def _end(observation: Observation, rules: Rules, gate: Gate, step: Step) -> tupl
     """The first end that applies and its sentence; the gate's when the run goes on.
 
     A satisfied gate wins over every abort of the same iteration. The approval gate stands behind
-    the ends after which there is nothing to approve (Navigator asks before it looks for
-    stagnation), but before the time budget: a run that is taken up again by
-    itself must not pass a person by. The last iteration asks nobody.
+    the ends after which there is nothing to approve, the last iteration among them (Navigator
+    asks before it looks for stagnation), but before the time budget: a run that is taken up
+    again by itself must not pass a person by.
     """
     number = observation.iteration
     ends: Iterable[tuple[End, str | None]] = (
@@ -132,14 +132,15 @@ def _end(observation: Observation, rules: Rules, gate: Gate, step: Step) -> tupl
         ),
         (End.STAGNATED, _stagnated(step, rules)),
         (End.COST_BUDGET, budget.cost(observation.spent, rules)),
+        # Before the ends that are taken up again: there is no iteration left to go on with.
+        (End.MAX_ITERATIONS, budget.iterations(number, rules)),
         (
             End.AWAITING_APPROVAL,
             f"Iteration {number} waits for a person's approval ({rules.approval})."
-            if approval_due(number, rules) and number < rules.max_iterations
+            if approval_due(number, rules)
             else None,
         ),
         (End.TIME_BUDGET, budget.time(observation.out_of_time)),
-        (End.MAX_ITERATIONS, budget.iterations(number, rules)),
     )
     return next(((end, why) for end, why in ends if why is not None), (None, gate.reason))
 

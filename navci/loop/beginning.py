@@ -37,7 +37,7 @@ def begin_work(run: Run) -> Ending | None:
         take_baseline(run)
         publish(run.git, run.checkout, state.branch, run.state.head, run.worktree.index)
         if run.required and not run.stop.requested and run.verified_tree is None:
-            verify(run, run.tree, run.folders.artifact / "transcripts" / "opening")
+            verify(run, run.tree, run.folders.transcripts / "opening")
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
     refresh(run)
     return None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
-from navci.errors import NavciError
 from navci.journal import CLOSING, ENDED
 from navci.loop.iteration import Ending
 from navci.loop.push import push_branch, push_journal
@@ -22,15 +20,15 @@ from navci.tickets.taskfile import archive
 
 def close(run: Run, ending: Ending) -> RunReport:
     """Whatever can be done of the end is done; what cannot is said. Never raises our own errors."""
-    attempt(run, "the end could not be journalled", lambda: decide(run, ending))
+    run.attempt("the end could not be journalled", lambda: decide(run, ending))
     if ending.end is End.COMPLETE and run.task.source:
         once(run, "archived", "the task document could not be archived", lambda: archive_task(run))
-    if run.settings.push and run.checkout.remote_url:
+    if run.pushes:
         once(run, "pushed", "the branch was not pushed", lambda: push_branch(run))
     refresh(run, ending.end, ending.reason)
-    attempt(run, "the end could not be journalled", lambda: journal_end(run, ending))
-    if run.settings.push and run.checkout.remote_url:
-        attempt(run, "the journal was not pushed", lambda: push_journal(run))
+    run.attempt("the end could not be journalled", lambda: journal_end(run, ending))
+    if run.pushes:
+        run.attempt("the journal was not pushed", lambda: push_journal(run))
     report = refresh(run, ending.end, ending.reason)
     say_end(run, report)
     return report
@@ -53,20 +51,7 @@ def once(run: Run, name: str, failed: str, step: Callable[[], None]) -> None:
         state = replace(run.state, closing=(*run.state.closing, name))
         run.journal.append(CLOSING, state, {"step": name})
 
-    attempt(run, failed, do)
-
-
-def attempt(run: Run, failed: str, step: Callable[[], None]) -> None:
-    """``step()``; what stops it is said, and closing goes on."""
-    try:
-        step()
-    except NavciError as error:
-        run.note(f"{failed}: {error}")
-    except OSError as error:
-        run.note(f"{failed}: {error.strerror or error}")
-    except Exception as error:  # a bug of ours must not cost the marker
-        run.log(traceback.format_exc())
-        run.note(f"{failed}: {type(error).__name__}: {error}")
+    run.attempt(failed, do)
 
 
 def archive_task(run: Run) -> None:

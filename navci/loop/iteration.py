@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from navci.evidence.signals import read_signals
 from navci.journal import JUDGED, NOT_JUDGED, Judged
 from navci.judge import JUDGE_VERSION, judge
 from navci.loop.observe import excerpts_of, observe
+from navci.loop.push import push_journal
 from navci.loop.run import Run
 from navci.loop.show import announce, refresh
 from navci.loop.simplify import simplify
+from navci.loop.transcripts import keep
 from navci.loop.turn import end_of_trouble, is_no_iteration, reserve, take_turn
 from navci.loop.verify import verify
 from navci.loop.work import Work, commit_work, gather, subject_of
@@ -41,13 +44,14 @@ def iterate(run: Run) -> Ending | None:
         before = run.tree
         work = gather(run, folder)
         if is_no_iteration(turn, work.tree != before):
-            return not_judged(run, turn, work)
+            return not_judged(run, turn, work, folder)
         unmeasured: tuple[CheckResult, ...] = ()
         checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
         work, checks = simplify(run, number, work, checks, folder)
         commit_work(run, work.tree, subject_of(run, number), work.agent_head)
     iteration = judge_it(run, number, turn, signals, work, before)
     remember(run, iteration, work)
+    keep(run, folder)
     announce(run, iteration)
     refresh(run)
     return act(iteration)
@@ -101,9 +105,11 @@ def remember(run: Run, iteration: Iteration, work: Work) -> None:
     run.journal.append(JUDGED, state, record, snapshot=work.snapshot)
     run.iterations.append(iteration)
     run.tree = work.tree
+    if run.pushes:
+        run.attempt("the journal was not pushed", lambda: push_journal(run))
 
 
-def not_judged(run: Run, turn: Turn, work: Work) -> Ending | None:
+def not_judged(run: Run, turn: Turn, work: Work, folder: Path) -> Ending | None:
     """An attempt that was no iteration: its work is kept, and it counts nowhere."""
     error = turn.error
     # A limit is the provider's, not the agent's: it never adds up to "the agent is unusable".
@@ -112,6 +118,7 @@ def not_judged(run: Run, turn: Turn, work: Work) -> Ending | None:
     what = error.message if error else f"interrupted by {run.stop.requested}"
     run.journal.append(NOT_JUDGED, state, {"why": what}, snapshot=work.snapshot)
     run.tree = work.tree
+    keep(run, folder)
     if run.stop.requested:
         commit_work(run, work.tree, subject_of(run, run.state.iteration + 1), work.agent_head)
         return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")

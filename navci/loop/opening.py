@@ -20,6 +20,7 @@ from navci.journal import JUDGED, OPENED, Journal, State, judged_record, ref_of,
 from navci.loop.branch import Start, find_start, merge_moved_base
 from navci.loop.push import fetch_journal
 from navci.loop.run import Folders, Run, RunRequest
+from navci.loop.transcripts import secrets_of
 from navci.loop.work import commit_work
 from navci.model import Iteration, Memory, Task, Usage
 from navci.settings import Settings
@@ -238,9 +239,11 @@ def lay_out(
         deadline=now + chosen.time_budget,
         opened=now,
         known_heads=heads(git),
+        secrets=secrets_of(chosen, request.environment),
         resumed=start.resumes,
         notes=[*chosen.notes, *journal.warnings, *start.notes],
     )  # fmt: skip
+    console.add_mask(run.secrets)
     standing = worktree.tree()
     untracked, touched = changes_here(run, standing)
     stays = start.resumes and (

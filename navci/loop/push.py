@@ -41,10 +41,9 @@ def remote_env(checkout: Checkout, environment: Mapping[str, str]) -> dict[str, 
 def fetch_journal(git: Git, checkout: Checkout, ref: str, environment: Mapping[str, str]) -> str:
     """Bring ``ref`` up to the remote's journal when that goes further; a note when it cannot."""
     spec = f"+{ref}:refs/navci-remote/journal"
-    answer = git.answer(
-        "fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack",
-        "--", checkout.remote_url or "", spec, env=remote_env(checkout, environment), timeout=TIMEOUT,
-    )  # fmt: skip
+    url, env = checkout.remote_url or "", remote_env(checkout, environment)
+    quietly = ("--quiet", "--no-tags", "--upload-pack=git-upload-pack")
+    answer = git.answer("fetch", *quietly, "--", url, spec, env=env, timeout=TIMEOUT)
     if answer.exit_code:
         if "couldn't find remote ref" in answer.err:
             return ""

@@ -56,12 +56,16 @@ class Folders:
         return self.top / "artifact"
 
     @property
+    def transcripts(self) -> Path:
+        return self.top / "transcripts"
+
+    @property
     def log(self) -> Path:
         return self.top / "navci.log"
 
     def attempt(self, number: int, attempt: int) -> Path:
         """Prompt, transcripts and check output of one attempt at an iteration."""
-        return self.artifact / "transcripts" / f"{number:02d}-{attempt:03d}"
+        return self.transcripts / f"{number:02d}-{attempt:03d}"
 
 
 @dataclass(slots=True)
@@ -94,6 +98,7 @@ class Run:
     notes: list[str] = field(default_factory=list)
     complaints: tuple[str, ...] = ()
     marker: MarkerFiles | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     resumed: bool = False
     pushed: bool = False
     simplified_tree: str | None = None
@@ -116,6 +121,11 @@ class Run:
     def directory(self) -> Path:
         """Where agent and checks work: the working directory inside the checkout."""
         return self.checkout.top / self.settings.working_directory
+
+    @property
+    def pushes(self) -> bool:
+        """Whether journal and branch go to a remote."""
+        return self.settings.push and bool(self.checkout.remote_url)
 
     @property
     def required(self) -> tuple[CheckSpec, ...]:
@@ -156,6 +166,18 @@ class Run:
             append_text(self.folders.log, text.rstrip("\n") + "\n")
         except OSError as error:
             self.console.line(f"navci.log cannot be written: {error.strerror}")
+
+    def attempt(self, failed: str, step: Callable[[], None]) -> None:
+        """``step()``; what stops it is said behind ``failed``, and the run goes on."""
+        try:
+            step()
+        except NavciError as error:
+            self.note(f"{failed}: {error}")
+        except OSError as error:
+            self.note(f"{failed}: {error.strerror or error}")
+        except Exception as error:  # a bug of ours must cost neither the run nor its marker
+            self.log(traceback.format_exc())
+            self.note(f"{failed}: {type(error).__name__}: {error}")
 
     def measured(self, what: str, measure: Callable[[], Measured], unmet: Measured) -> Measured:
         """``measure()``; when it fails, say so and go on with ``unmet`` (DESIGN §3).

@@ -84,6 +84,7 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         notes=tuple(run.notes),
         marker=run.marker.json if run.marker else None,
         artifact=artifact_name(run.task.id, end),
+        secrets=run.secrets,
     )
 
 
@@ -108,6 +109,13 @@ def refresh(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     run.marker = write_markers(report, run.folders.artifact, run.directory, run.note)
     marker = run.marker.json if run.marker else None
     publish_report(report, run.folders.artifact, marker, run.request.environment, run.note)
+    upload = {
+        "artifact-path": str(run.folders.artifact) if run.settings.upload else "",
+        "retention-days": str(run.settings.retention_days),
+    }
+    problem = write_outputs(upload, run.request.environment)
+    if problem:
+        run.note(problem)
     return report
 
 

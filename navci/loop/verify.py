@@ -94,7 +94,7 @@ def set_up(run: Run) -> None:
     command = run.settings.setup_command
     if not command:
         return
-    output = run.folders.artifact / "transcripts" / "setup.out"
+    output = run.folders.transcripts / "setup.out"
     with run.console.untrusted(str(output)) as show:
         finished = run_process(
             ["bash", "-eo", "pipefail", "-c", command],
@@ -127,7 +127,7 @@ def take_baseline(run: Run) -> None:
     if not on_base:
         run.worktree.checkout_tree(run.state.origin)
     try:
-        folder = run.folders.artifact / "transcripts" / "baseline"
+        folder = run.folders.transcripts / "baseline"
         results = tuple(run_one(run, spec, run.state.origin, folder) for spec in run.required)
     finally:
         if not on_base:

@@ -234,11 +234,13 @@ def _clear(checkout: Checkout, branch: str) -> None:
     locks += [common / "config.lock", common / "refs" / "heads" / f"{branch}.lock"]
     if (own / "index").is_dir():
         locks.append(own / "index")
-    try:
-        for path in (*locks, *(own / name for name in _LEFT_OVER)):
+    for path in (*locks, *(own / name for name in _LEFT_OVER)):
+        try:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise InfraError(f"{error.filename} cannot be removed: {error.strerror}") from error
+                path.unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise InfraError(f"{error.filename} cannot be removed: {error.strerror}") from error

@@ -39,7 +39,7 @@ _ELSEWHERE = ["on this system what a step leaves behind is found by its environm
 """Said once."""
 
 
-class CannotStart(InfraError):  # noqa: N818 - it reads as what it says
+class CannotStart(InfraError):
     """A program that is missing or not executable, or a folder that is gone. Nothing was run."""
 
 

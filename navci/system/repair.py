@@ -63,7 +63,7 @@ def rebuild(git: Git, checkout: Checkout) -> Path | None:
     aside = Path(tempfile.mkdtemp(prefix="broken-git-", dir=git.git_dir.parent))
     try:
         _restore_entry(checkout, aside)
-        if (checkout.common_dir / "objects").is_dir():
+        if all((checkout.common_dir / name).is_dir() for name in ("objects", "refs")):
             for also_head in (False, True):
                 _restore_files(checkout, also_head=also_head)
                 _restore_refs(git, checkout)
@@ -109,7 +109,6 @@ def _restore_files(checkout: Checkout, *, also_head: bool) -> None:
                 shutil.rmtree(target)
             target.unlink(missing_ok=True)
             target.write_bytes(content)
-    (checkout.common_dir / "refs" / "heads").mkdir(parents=True, exist_ok=True)
 
 
 def _damaged_refs(git: Git, checkout: Checkout) -> list[str]:
