@@ -39,7 +39,11 @@ def ref_of(task_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who holds the task. Dead at once when the process is gone on the same host and boot."""
+    """Who holds the task, until when (Unix time in seconds).
+
+    Dead at once when the process is gone on the same host and boot, or a later attempt of the
+    same GitHub run (``job``, ``job_attempt``) asks: GitHub ended the earlier one.
+    """
 
     host: str
     boot: str
@@ -47,9 +51,13 @@ class Lease:
     started: float
     token: str
     until: float
+    job: str = ""
+    job_attempt: int = 0
 
-    def holder_is_alive(self, now: float) -> bool:
-        """Whether the holder may still be working; ``now`` is Unix time in seconds."""
+    def holder_is_alive(self, now: float, job: str = "", job_attempt: int = 0) -> bool:
+        """Whether the holder may still be working, as one looks who is ``job`` at ``now``."""
+        if job and job == self.job and job_attempt > self.job_attempt:
+            return False
         if (self.host, self.boot) != (socket.gethostname(), _boot_id()):
             return now < self.until
         try:
@@ -58,11 +66,13 @@ class Lease:
             return False
 
 
-def take_lease(token: str, now: float, seconds: float) -> Lease:
+def take_lease(
+    token: str, now: float, seconds: float, job: str = "", job_attempt: int = 0
+) -> Lease:
     """This process's lease on a task, for ``seconds`` from ``now`` (Unix time)."""
-    started = psutil.Process().create_time()
-    host = socket.gethostname()
-    return Lease(host, _boot_id(), os.getpid(), started, token, now + seconds)
+    started, host = psutil.Process().create_time(), socket.gethostname()
+    until = now + seconds
+    return Lease(host, _boot_id(), os.getpid(), started, token, until, job, job_attempt)
 
 
 def _boot_id() -> str:

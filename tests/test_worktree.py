@@ -175,7 +175,7 @@ def new_fifo_and_link_to_nowhere(repo: Path) -> None:
     (repo / "loop").symlink_to("loop")
 
 
-SWITCHES = {
+SWITCHES: dict[Callable[[Path], None], dict[str, str]] = {
     file_to_folder: {"a.txt": "D", "a.txt/inside": "A"},
     folder_to_file: {"src": "A", "src/b.py": "D", "src/deep/c.py": "D"},
     file_to_link: {"a.txt": "T"},
@@ -203,7 +203,6 @@ def test_switches_are_seen_and_put_back(
         tree.checkout_tree(base(tree))
     assert tree.tree() == base(tree)
     assert (repo / "src" / "b.py").read_text() == "b\n"
-    assert (outside / "b.py").read_text() if outside.exists() else None == before
     if before is not None:
         assert (outside / "b.py").read_text() == before
         assert not (repo / "src").is_symlink()
@@ -274,6 +273,11 @@ def test_left_out_paths_are_as_in_base(tree: Worktree, repo: Path) -> None:
     without = tree.tree(leave_out=["a.txt", "new", "absent"])
     assert [c.path for c in tree.changed(base(tree), without)] == ["other"]
     assert set(changes(tree)) == {"a.txt", "new", "other"}
+
+
+def test_a_left_out_file_that_is_a_folder_now(tree: Worktree, repo: Path) -> None:
+    file_to_folder(repo)
+    assert tree.tree(leave_out=["a.txt"]) == base(tree)
 
 
 def test_byproducts_are_left_out_until_they_change(tree: Worktree, repo: Path) -> None:
@@ -414,9 +418,7 @@ def test_files_that_come_and_go_meanwhile(tree: Worktree, repo: Path) -> None:
     try:
         for _ in range(15):
             try:
-                assert set(changes(tree)) - {p for p in changes(tree)} <= {
-                    f"v{n}{tail}" for n in range(20) for tail in ("", "/x")
-                }
+                assert {path.partition("/")[0][0] for path in changes(tree)} <= {"v"}
             except GitError as error:
                 assert "git" in str(error)
     finally:
@@ -427,32 +429,28 @@ def test_files_that_come_and_go_meanwhile(tree: Worktree, repo: Path) -> None:
     assert tree.tree() == base(tree)
 
 
-def test_unreadable_files_are_named_and_the_rest_is_measured(tmp_path: Path) -> None:
-    """Run as another user when the tests run as root, who can read everything."""
-    repo = make_repo(tmp_path / "repo", FILES)
-    write_files(repo, {"a.txt": "changed", "b": "b", "secret/x": "x", "src/deep/c.py": "changed"})
-    program = f"""
-import os
-from pathlib import Path
-top = Path({str(tmp_path)!r})
+def test_unreadable_files_are_named_and_the_rest_is_measured() -> None:
+    """In a process of another user when the tests run as root, who can read everything."""
+    program = """
+import encodings.idna, os, signal, tempfile, threading
+from tests.test_worktree import *
 if os.geteuid() == 0:
-    for path in (top, *top.rglob("*")):
-        os.lchown(path, 12345, 12345)
     os.setgroups([])
     os.setgid(12345)
     os.setuid(12345)
-from tests.test_worktree import *
-tree = measured(top / "repo", top / "run")
-for path in ("a.txt", "secret", "src/deep"):
-    (top / "repo" / path).chmod(0)
-assert changes(tree) == {{"b": "A"}}, changes(tree)
-assert set(tree.unreadable) == {{"a.txt", "src/deep/c.py"}}, tree.unreadable
-for path in ("a.txt", "secret", "src/deep"):
-    (top / "repo" / path).chmod(0o755)
+with tempfile.TemporaryDirectory() as name:
+    top = Path(name)
+    repo = make_repo(top / "repo", FILES)
+    tree = measured(repo, top / "run")
+    write_files(repo, {"a.txt": "changed", "b": "b", "secret/x": "x", "src/deep/c.py": "changed"})
+    for path in ("a.txt", "secret", "src/deep"):
+        (repo / path).chmod(0)
+    found = changes(tree)
+    for path in ("a.txt", "secret", "src/deep"):
+        (repo / path).chmod(0o755)
+assert found == {"b": "A"}, found
+assert tree.unreadable == ("a.txt",), tree.unreadable
 """
-    for folder in tmp_path.parents:
-        if folder.stat().st_mode & 0o005 != 0o005 and os.geteuid() == 0:
-            folder.chmod(folder.stat().st_mode | 0o055)
     top = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=top, capture_output=True, text=True, check=False

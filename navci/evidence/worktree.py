@@ -50,7 +50,8 @@ class Worktree:
     whose files are tracked, ``ignore`` more globs to ignore, relative to the top. ``byproducts``
     maps paths to the blobs that checks wrote there: such a file counts as not written while its
     content is that.
-    After :meth:`tree`, ``nested`` and ``unreadable`` name what it had to leave out.
+    After :meth:`tree`, ``nested`` names the repositories it left out, and ``unreadable`` the files
+    it took as they were before (so it does with a folder that cannot be opened).
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Worktree:
     ) -> None:
         self.git = git
         self.base = base
+        self.base_tree = git.tree_of(base)
         self.index = run_dir / "index"
         self.byproducts = dict(byproducts or {})
         self.nested: tuple[str, ...] = ()
@@ -103,14 +105,13 @@ class Worktree:
             )
         if not as_in_base:
             return self.git.text("write-tree", index=self.index)
-        shutil.copyfile(self.index, self._scratch)
         base = self._entries_of(self.base)
-        lines = []
-        for path in as_in_base:
-            mode, blob = base.get(path, ("0", "0" * len(self.git.empty_tree)))
-            lines.append(f"{mode} {blob}\t{path}\0")
+        absent = ("0", "0" * len(self.base_tree))
+        lines = ["{} {}\t{}\0".format(*base.get(path, absent), path) for path in as_in_base]
+        shutil.copyfile(self.index, self._scratch)
+        options = ("-z", "--replace", "--index-info")
         stdin = os.fsencode("".join(lines))
-        self.git.run("update-index", "-z", "--index-info", stdin=stdin, index=self._scratch)
+        self.git.run("update-index", *options, stdin=stdin, index=self._scratch)
         return self.git.text("write-tree", index=self._scratch)
 
     def follow(self, commit: str) -> None:

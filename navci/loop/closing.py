@@ -80,7 +80,7 @@ def say_end(run: Run, report: RunReport) -> None:
         console.line(exit_block(report.reason, [show_path(p) for p in report.files_changed]))
     else:
         console.line(banner(Banner.ABORTED, f"{report.headline}\n{report.reason}"), style="red")
-        console.line(f"What to do next: {ENDS[end].next_step}")
+    console.line(f"What to do next: {ENDS[end].next_step}")
     if not report.has_checks:
         console.warning(
             "no test command and no checks were given: nothing but the agent's word and git "

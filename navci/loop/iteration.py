@@ -47,6 +47,8 @@ def iterate(run: Run) -> Ending | None:
             return not_judged(run, turn, work, folder)
         unmeasured: tuple[CheckResult, ...] = ()
         checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
+        if run.stop.requested:  # what the checks said then says nothing about the work
+            return not_judged(run, turn, work, folder)
         work, checks = simplify(run, number, work, checks, folder)
         commit_work(run, work.tree, subject_of(run, number), work.agent_head)
     iteration = judge_it(run, number, turn, signals, work, before)
@@ -63,7 +65,7 @@ def judge_it(
     """Everything measured, put before the judge."""
     observation = observe(run, number, turn, signals, work, before)
     judgement = judge(run.state.memory, observation, run.settings.rules)
-    notes = [*turn.notes]
+    notes = [*followed(run), *turn.notes]
     if turn.timed_out:
         notes.append("the turn was ended at its deadline")
     run.complaints = signals.complaints
@@ -78,6 +80,14 @@ def judge_it(
         agent_seconds=turn.seconds,
         summary=one_line(turn.final_text, 300),
     )
+
+
+def followed(run: Run) -> list[str]:
+    """The change of approach this iteration was told to make, for its block's notes."""
+    last = run.iterations[-1].judgement if run.iterations else None
+    if last is None or last.strategy is None:
+        return []
+    return [f"diversified ({last.strategy.upper()}) after iteration {last.iteration} stagnated"]
 
 
 def remember(run: Run, iteration: Iteration, work: Work) -> None:

@@ -16,6 +16,7 @@ from navci.loop.run import Run, RunRequest
 from navci.model import End
 from navci.outcome import RunReport
 from navci.system.process import protect_self
+from navci.system.templates import preload
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Outcome:
 def run_loop(request: RunRequest, console: Console) -> Outcome:
     """Run until an end. Everything navci itself reports becomes an outcome; nothing is raised."""
     protect_self()
+    preload()
     try:
         prepared = prepare(request)
         return run_prepared(request, console, prepared)
@@ -58,7 +60,9 @@ def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> O
     try:
         ending = loop(run)
     except ConfigError as wrong:  # the baseline refuses: the run is over before it began
-        run.journal_refusal(str(wrong))
+        why = str(wrong)
+        run.attempt("the refusal was not journalled", lambda: run.journal_refusal(why))
+        prepared.discard()
         raise
     report = close(run, ending)
     return Outcome(ending.end, ending.reason, report)

@@ -33,7 +33,9 @@ def observe(
     """The facts of iteration ``number``. What could not be measured is a gap, never a pass."""
     gaps = gaps_of(run, work.guards)
     signal = signals.exit
-    changed = work.changed if len(work.changed) <= _PATHS else (f"{len(work.changed)} files",)
+    changed = tuple(name_of(path) for path in work.changed)
+    if len(changed) > _PATHS:
+        changed = (f"{len(changed)} files",)
     return Observation(
         iteration=number,
         contract=run.contract.hash,
@@ -41,7 +43,7 @@ def observe(
         gaps=gaps,
         signal=signal,
         files_changed=changed,
-        files_read=turn.files_read,
+        files_read=tuple(name_of(path) for path in turn.files_read),
         tests_exit=run.tests_exit,
         tree_changed=work.tree != before,
         run_changed=bool(changed_since_base(run)),
@@ -51,8 +53,14 @@ def observe(
     )
 
 
+def name_of(path: str) -> str:
+    """A path as text that JSON and people can hold: bytes that are no UTF-8 as escapes."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
     """The gaps of the latest results; a required check without one is a gap."""
+    guards = {name_of(path): why for path, why in guards.items()}
     facts = facts_of(run.checks)
     missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
     try:
@@ -126,7 +134,7 @@ def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> dict[str, str
         red = check.report.red if check.report else {}
         found.update({f"test:{normalise(test)}": text for test, text in red.items()})
     if work is not None:
-        found.update({f"guard:{path}": why for path, why in work.guards.items()})
+        found.update({f"guard:{name_of(path)}": why for path, why in work.guards.items()})
     return {gap: found[gap][:4000] for gap in _first(sorted(gaps.chk), 200) if found.get(gap)}
 
 

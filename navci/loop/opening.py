@@ -110,9 +110,10 @@ def refuse_off(task: Task) -> None:
 
 def refuse_busy(journal: Journal, request: RunRequest) -> None:
     """One run per task: a second one waits until the first has ended or died."""
-    lease = journal.state.lease
+    lease, job = journal.state.lease, runtime_info(request.environment)
     now = request.clock.now().timestamp()
-    if lease and journal.state.end is None and lease.holder_is_alive(now):
+    alive = lease and lease.holder_is_alive(now, job.run_id, job.run_attempt)
+    if lease and alive and journal.state.end is None:
         raise Skipped(
             f"{journal.state.task} is being worked on by process {lease.pid} on {lease.host}; "
             "wait for it to end, or end it"
@@ -358,7 +359,8 @@ def begin(
 ) -> State:
     """The projection this process starts from: the interrupted run's, or a new run's."""
     now = request.clock.now()
-    lease = take_lease("", now.timestamp(), 600.0)
+    job = runtime_info(request.environment)
+    lease = take_lease("", now.timestamp(), 600.0, job.run_id, job.run_attempt)
     if start.resumes:
         if before.token:
             end_tagged(before.token)

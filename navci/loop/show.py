@@ -18,6 +18,7 @@ from navci.outcome import RunReport
 from navci.report.job_summary import job_summary, write_summary
 from navci.report.status_block import Banner, auto_diversify, banner, status_block
 from navci.system.files import write_atomic
+from navci.system.neutral import inline
 
 MARKERS = ".agent/.context-markers"
 
@@ -129,7 +130,7 @@ def write_markers(
             if folder != artifact:
                 refuse_detour(folder, directory)
             written = write_marker(report, folder)
-        except (OSError, InfraError) as error:
+        except Exception as error:  # whatever it is, the other folder still gets its marker
             said = error.strerror if isinstance(error, OSError) and error.strerror else error
             note(f"the marker could not be written to {folder}: {said}")
     return written
@@ -150,11 +151,14 @@ def publish_report(
 ) -> None:
     """The job's summary and the step's outputs, where there is a job."""
     values = outputs_of(report, artifact, report.artifact, marker)
-    summary = job_summary(report)
     try:
+        summary = job_summary(report)
         write_atomic(artifact / "summary.md", summary)
     except OSError as error:
         note(f"the summary could not be written to {artifact}: {error.strerror}")
+    except Exception as error:  # a summary that cannot be made must not cost the outputs
+        summary = f"## {inline(report.headline)}\n\n{inline(report.why, 1000)}\n"
+        note(f"the summary could not be made: {type(error).__name__}: {error}")
     for problem in (
         write_summary(summary, environment),
         write_outputs(values, environment),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from navci.actions.event import runtime_info
 from navci.agents import TurnRequest, agent_env
 from navci.journal import ATTEMPT, take_lease
 from navci.loop.run import Run
@@ -26,7 +27,9 @@ def reserve(run: Run, number: int) -> Path:
     """Take the attempt in the journal before the agent starts; the folder of its transcripts."""
     attempt = run.state.attempt + 1
     now = run.clock.now().timestamp()
-    lease = take_lease(run.state.token, now, turn_deadline(run) + STEP_GRACE)
+    job = runtime_info(run.request.environment)
+    seconds = turn_deadline(run) + STEP_GRACE
+    lease = take_lease(run.state.token, now, seconds, job.run_id, job.run_attempt)
     state = replace(run.state, attempt=attempt, lease=lease)
     run.journal.append(ATTEMPT, state, {"iteration": number, "attempt": attempt})
     folder = run.folders.attempt(number, attempt)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from navci.errors import ConfigError, InfraError
 from navci.evidence.checks import CheckPlace, baseline_must_pass, run_check, to_facts
@@ -15,6 +16,7 @@ from navci.system.process import run as run_process
 from navci.system.process import scrubbed_env
 
 _BASELINE = "baseline.json"
+_KEPT: TypeAdapter[Baseline] = TypeAdapter(Baseline)
 _NOT_FOUND = (126, 127)
 
 
@@ -168,15 +170,13 @@ def refuse_unusable(run: Run, results: tuple[CheckResult, ...]) -> None:
 
 def read_baseline(run: Run) -> Baseline | None:
     """The journal's baseline when it is of this base and contract."""
-    from pydantic import TypeAdapter, ValidationError
-
     try:
         kept = run.journal.attached(_BASELINE)
         if kept is None:
             return None
-        found = TypeAdapter(Baseline).validate_python(kept)
+        found = _KEPT.validate_python(kept)
     except (ValidationError, ValueError, InfraError) as error:
         run.log(f"the journal's baseline cannot be read and is taken again: {error}")
         return None
     same = (found.commit, found.contract) == (run.state.base, run.contract.hash)
-    return replace(found) if same else None
+    return found if same else None

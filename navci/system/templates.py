@@ -20,7 +20,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,
+        cache_size=-1,
     )
+
+
+def preload() -> None:
+    """Read every template now: an agent that can write to our installation finds it in memory."""
+    environment = _environment()
+    for name in environment.list_templates(extensions=["j2"]):
+        environment.get_template(name)
 
 
 def render(name: str, **values: object) -> str:

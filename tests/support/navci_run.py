@@ -14,11 +14,12 @@ import re
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonschema import Draft202012Validator
 
 import navci
@@ -163,6 +164,13 @@ def place_of(repo: Path) -> Path:
         config = "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n"
         (place / "home" / ".gitconfig").write_text(config)
     return place
+
+
+def write_playbook(repo: Path, *turns: Sequence[object], after: str = "repeat") -> Path:
+    """A playbook of ``turns`` (lists of steps) beside the repository, out of any agent's sight."""
+    path = place_of(repo) / "playbook.yml"
+    path.write_text(yaml.safe_dump({"iterations": [list(turn) for turn in turns], "after": after}))
+    return path
 
 
 def environment(place: Path) -> dict[str, str]:
