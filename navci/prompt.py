@@ -83,7 +83,7 @@ def build_prompt(facts: PromptFacts) -> str:
     return render(
         "prompt/turn.md.j2",
         facts=facts,
-        task=_data(f"{one_line(facts.title)}\n\n{facts.body}", _MAX_BODY),
+        task=_data(_task(facts), _MAX_BODY),
         items=_items(facts),
         checks=[f"{code_span(spec.id)}: {code_span(spec.command, 500)}" for spec in facts.checks],
         protect=[code_span(glob) for glob in facts.protect],
@@ -113,6 +113,14 @@ def build_simplify_prompt(paths: Sequence[str], *, base: str, protect: Iterable[
         base=one_line(base),
         protect=[code_span(glob) for glob in protect],
     )
+
+
+def _task(facts: PromptFacts) -> str:
+    """Title and text; a text that opens with its title says it once."""
+    title = one_line(facts.title)
+    if title in one_line(facts.body.partition("\n")[0], 1000):
+        return facts.body
+    return f"{title}\n\n{facts.body}"
 
 
 def _data(text: str, limit: int) -> str:

@@ -89,6 +89,8 @@ def run(**options: object) -> None:
     if as_json and outcome.report and outcome.report.marker:
         click.echo(outcome.report.marker.read_text(encoding="utf-8"))
     in_actions = runtime_info(environment).in_actions
+    if in_actions and not fail_on:
+        fail_on = outcome.fail_on
     sys.exit(exit_code(outcome.end, str(fail_on) if fail_on else None, in_actions))
 
 

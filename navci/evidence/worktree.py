@@ -11,18 +11,17 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 from navci.errors import GitError, InfraError
 from navci.evidence.ignores import attributes_file, exclude_file
+from navci.evidence.index import GITLINK, contents, entries_of, indexed, joined, put
 from navci.system.files import write_atomic
 from navci.system.git import Git
 
-_GITLINK = "160000"
 _ATTEMPTS = 3
 
 Status = Literal["A", "M", "D", "T"]
@@ -71,11 +70,12 @@ class Worktree:
         self.unreadable: tuple[str, ...] = ()
         self._scratch = run_dir / "index.scratch"
         self._excludes = run_dir / "excludes"
-        entries = self._entries_of(base)
-        self._gitlinks = frozenset(p for p, (mode, _) in entries.items() if mode == _GITLINK)
+        entries = entries_of(git, base)
+        self._base_entries = entries
+        self._gitlinks = frozenset(p for p, (mode, _) in entries.items() if mode == GITLINK)
         self._also_tracked: frozenset[str] = frozenset()
-        write_atomic(self._excludes, exclude_file(self._rules(entries, ".gitignore"), ignore))
-        attributes = attributes_file(self._rules(entries, ".gitattributes"))
+        write_atomic(self._excludes, exclude_file(contents(git, entries, ".gitignore"), ignore))
+        attributes = attributes_file(contents(git, entries, ".gitattributes"))
         write_atomic(git.git_dir / "info" / "attributes", attributes)
         for old in (self.index, Path(f"{self.index}.lock")):
             old.unlink(missing_ok=True)
@@ -99,19 +99,17 @@ class Worktree:
                     raise
         as_in_base = set(leave_out)
         if self.byproducts:
-            now = self._entries()
+            now = indexed(self.git, self.index, self.byproducts)
             as_in_base.update(
                 path for path, blob in self.byproducts.items() if now.get(path, ("", ""))[1] == blob
             )
+        everything = self.git.text("write-tree", index=self.index)
         if not as_in_base:
-            return self.git.text("write-tree", index=self.index)
-        base = self._entries_of(self.base)
+            return everything
         absent = ("0", "0" * len(self.base_tree))
-        lines = ["{} {}\t{}\0".format(*base.get(path, absent), path) for path in as_in_base]
         shutil.copyfile(self.index, self._scratch)
-        options = ("-z", "--replace", "--index-info")
-        stdin = os.fsencode("".join(lines))
-        self.git.run("update-index", *options, stdin=stdin, index=self._scratch)
+        base = {path: self._base_entries.get(path, absent) for path in as_in_base}
+        put(self.git, self._scratch, base)
         return self.git.text("write-tree", index=self._scratch)
 
     def follow(self, commit: str) -> None:
@@ -120,7 +118,7 @@ class Worktree:
 
     def tracked(self, commit: str) -> frozenset[str]:
         """Every path of ``commit`` (or of a tree)."""
-        return frozenset(self._entries_of(commit))
+        return frozenset(entries_of(self.git, commit))
 
     def changed(self, old_tree: str, new_tree: str) -> tuple[Change, ...]:
         """What differs from ``old_tree`` to ``new_tree``, in git's order (a rename is two)."""
@@ -150,18 +148,20 @@ class Worktree:
         Whatever stands in the way goes: a folder where a file was, a link where a folder was. No
         link is followed, so nothing outside the work tree is touched.
         """
-        entries = self._entries_of(tree)
+        entries = entries_of(self.git, tree, paths)
         folders = {str(folder) for path in entries for folder in PurePosixPath(path).parents}
-        wanted = [path for path in paths if entries.get(path, (_GITLINK, ""))[0] != _GITLINK]
+        wanted = {
+            path: entries[path] for path in paths if path in entries and entries[path][0] != GITLINK
+        }
         with _saying("cannot be put back"):
             for path in sorted(set(paths) - entries.keys() - folders):
                 self._remove(path)
         if not wanted:
             return
         self._scratch.unlink(missing_ok=True)
-        self.git.run("read-tree", tree, index=self._scratch)
+        put(self.git, self._scratch, wanted)
         options = ("-q", "-f", "-z", "--stdin")
-        self.git.run("checkout-index", *options, stdin=_lines(wanted), index=self._scratch)
+        self.git.run("checkout-index", *options, stdin=joined(wanted), index=self._scratch)
 
     def checkout_tree(self, tree: str) -> None:
         """Make the work tree equal ``tree``; ignored files stay where nothing needs their place."""
@@ -204,53 +204,14 @@ class Worktree:
         self.unreadable = tuple(found["unreadable"])
         if found["gone"]:
             self._git(
-                "update-index", "-z", "--force-remove", "--stdin", stdin=_lines(found["gone"])
+                "update-index", "-z", "--force-remove", "--stdin", stdin=joined(found["gone"])
             )
         if found["there"]:
             options = ("--add", "--replace", "--remove", "--stdin")
-            self._git("update-index", "-z", *options, stdin=_lines(found["there"]))
-
-    def _rules(self, entries: Mapping[str, tuple[str, str]], name: str) -> dict[str, bytes]:
-        """The content of every file called ``name``; links are none (git follows none either)."""
-        found = {
-            path: blob
-            for path, (mode, blob) in entries.items()
-            if path.rpartition("/")[2] == name and mode.startswith("100")
-        }
-        asked = "".join(f"{blob}\n" for blob in found.values()).encode()
-        answer = BytesIO(self.git.run("cat-file", "--batch", stdin=asked))
-        contents = {}
-        for path in found:
-            size = int(answer.readline().split(b" ")[2])
-            contents[path] = answer.read(size + 1)[:-1]
-        return contents
+            self._git("update-index", "-z", *options, stdin=joined(found["there"]))
 
     def _git(self, *args: str, stdin: bytes | None = None) -> bytes:
         return self.git.run(*args, stdin=stdin, index=self.index)
-
-    def _entries(self) -> dict[str, tuple[str, str]]:
-        """What the index holds: path -> (mode, blob)."""
-        entries = {}
-        for line in os.fsdecode(self._git("ls-files", "-z", "-s")).split("\0")[:-1]:
-            what, _, path = line.partition("\t")
-            mode, blob, _stage = what.split(" ")
-            entries[path] = (mode, blob)
-        return entries
-
-    def _entries_of(self, tree: str) -> dict[str, tuple[str, str]]:
-        """What a commit or tree holds: path -> (mode, blob)."""
-        entries = {}
-        for line in os.fsdecode(self.git.run("ls-tree", "-r", "-z", "--full-tree", tree)).split(
-            "\0"
-        )[:-1]:
-            what, _, path = line.partition("\t")
-            mode, _kind, blob = what.split(" ")
-            entries[path] = (mode, blob)
-        return entries
-
-
-def _lines(paths: Iterable[str]) -> bytes:
-    return os.fsencode("".join(f"{path}\0" for path in paths))
 
 
 def _inside_real_folders(top: Path, path: str) -> bool:

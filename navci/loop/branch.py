@@ -42,6 +42,7 @@ def find_start(git: Git, checkout: Checkout, state: State, branch: str, base_nam
     base_branch = base_name or (state.base_branch if on_branch else checkout.branch)
     if state.run and state.end is None and state.branch == branch:
         return resume(git, state, head)
+    refuse_blocked(git, branch)
     tip = git.read_ref(f"refs/heads/{branch}") or git.read_ref(f"refs/remotes/origin/{branch}")
     if tip is None or git.is_ancestor(tip, base):
         return Start(base, base_branch, branch, base)
@@ -60,6 +61,16 @@ def find_start(git: Git, checkout: Checkout, state: State, branch: str, base_nam
         )
     notes = (f"going on from the work already on `{branch}` ({tip[:12]})",)
     return Start(base, base_branch, branch, tip, notes=notes)
+
+
+def refuse_blocked(git: Git, branch: str) -> None:
+    """A branch cannot be where git needs a folder, nor the reverse. Raises :class:`ConfigError`."""
+    for other in git.text("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").split("\n"):
+        if other and (branch.startswith(f"{other}/") or other.startswith(f"{branch}/")):
+            raise ConfigError(
+                f"the branch `{other}` stands in the way of `{branch}`: git cannot have both; "
+                "rename it, or give another name with --branch"
+            )
 
 
 def find_base(git: Git, state: State, head: str, name: str, on_branch: bool) -> str:

@@ -13,7 +13,7 @@ from navci.loop.early import tell_early, tell_refused
 from navci.loop.iteration import Ending, iterate
 from navci.loop.opening import Prepared, open_run, prepare
 from navci.loop.run import Run, RunRequest
-from navci.model import End
+from navci.model import End, FailOn
 from navci.outcome import RunReport
 from navci.system.process import protect_self
 from navci.system.templates import preload
@@ -21,11 +21,15 @@ from navci.system.templates import preload
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended; ``report`` is ``None`` where nothing was opened."""
+    """How a run ended; ``report`` is ``None`` where nothing was opened.
+
+    ``fail_on`` is what the settings say about a job's colour, where they were read.
+    """
 
     end: End
     reason: str
     report: RunReport | None = None
+    fail_on: FailOn = FailOn.INCOMPLETE
 
 
 def run_loop(request: RunRequest, console: Console) -> Outcome:
@@ -65,7 +69,7 @@ def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> O
         prepared.discard()
         raise
     report = close(run, ending)
-    return Outcome(ending.end, ending.reason, report)
+    return Outcome(ending.end, ending.reason, report, run.settings.fail_on)
 
 
 def loop(run: Run) -> Ending:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from navci.errors import InfraError
 from navci.evidence.guards import protected
 from navci.evidence.secrets import find_secrets
 from navci.loop.run import Run
 from navci.system.exchange import AgentCommits, fetch_commits, publish
 from navci.system.files import write_atomic
 from navci.system.neutral import one_line, show_path
-from navci.system.repair import rebuild
+from navci.system.repair import broken, rebuild
 from navci.system.trees import transplant
 
 _CONFLICT = re.compile(rb"^<<<<<<< .*?^=======\r?$.*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
@@ -62,18 +63,29 @@ def gather(run: Run, folder: Path) -> Work:
 
 
 def fetch_agent_commits(run: Run, guards: dict[str, str]) -> AgentCommits:
-    """The commits the agent made, into navci's own git directory; a broken ``.git`` is rebuilt."""
-    nothing = AgentCommits(None, (), None)
-    commits = run.measured(
+    """The commits the agent made, into navci's own git directory; a broken ``.git`` is rebuilt.
+
+    Looked at before anything is read from or written to it: it may by now be another repository's.
+    """
+    wrong = run.measured("the checkout's .git", lambda: broken(run.git, run.checkout), None)
+    commits = None if wrong else fetch(run)
+    wrong = commits.problem if commits else wrong
+    if wrong:
+        guards[".git"] = f"the checkout's .git was broken ({wrong}); it was rebuilt"
+        run.note(guards[".git"])
+        run.measured("the rebuilt .git", lambda: rebuild(run.git, run.checkout), None)
+        if commits is None or not commits.heads:
+            commits = fetch(run)
+    return commits or AgentCommits(None)
+
+
+def fetch(run: Run) -> AgentCommits:
+    """What the checkout's ``.git`` holds that navci has not seen; nothing when that fails."""
+    return run.measured(
         "the agent's commits",
         lambda: fetch_commits(run.git, run.checkout, run.known_heads),
-        nothing,
+        AgentCommits(None),
     )
-    if commits.problem:
-        guards[".git"] = f"the checkout's .git was broken ({commits.problem}); it was rebuilt"
-        rebuild(run.git, run.checkout)
-        run.note(guards[".git"])
-    return commits
 
 
 def void_protected(run: Run, tree: str, folder: Path, guards: dict[str, str]) -> bool:
@@ -157,9 +169,25 @@ def commit_work(run: Run, tree: str, subject: str, agent_head: str | None = None
     if wanted != run.git.tree_of(head):
         message = f"{subject} ({run.task.id})"
         head = run.git.commit_tree(wanted, [head], message, run.identity, run.clock.now())
-    publish(run.git, run.checkout, run.state.branch, head, run.worktree.index)
     run.journal.state = replace(run.state, head=head)
+    show_work(run)
     return head
+
+
+def show_work(run: Run) -> None:
+    """Put the checkout on the work branch. One that resists is rebuilt, then left as it is.
+
+    The work does not depend on it: it is in navci's own git directory, and in the journal.
+    """
+    args = (run.git, run.checkout, run.state.branch, run.state.head, run.worktree.index)
+    try:
+        publish(*args)
+    except InfraError:
+        try:
+            rebuild(run.git, run.checkout)
+            publish(*args)
+        except InfraError as error:
+            run.note(f"the checkout could not be put on {run.state.branch}: {error}")
 
 
 def acceptable(run: Run, head: str, agent_head: str) -> bool:

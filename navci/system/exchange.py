@@ -18,7 +18,7 @@ from pathlib import Path
 from navci.errors import GitError, InfraError
 from navci.system.checkout import Checkout
 from navci.system.git import Git
-from navci.system.gitcall import Answer, call, environment, failed
+from navci.system.gitcall import Answer, call, environment, failed, is_about_the_disk
 
 KEPT = "refs/navci-agent/"
 """Where every commit that an agent had as HEAD or branch head stays reachable, by its id."""
@@ -39,8 +39,8 @@ class AgentCommits:
     """What the agent committed: all of it is in navci's git directory now.
 
     ``head`` is the checkout's HEAD (``None``: no commit yet, or a ``problem``); ``others`` are
-    other branch heads that moved; ``heads`` maps every branch (full name) to its commit, to be
-    passed as ``known`` next time. ``problem`` says why nothing could be fetched.
+    other branch heads that moved, and the stash; ``heads`` maps every one of them (full name) to
+    its commit, to be passed as ``known`` next time. ``problem`` says what could not be fetched.
     """
 
     head: str | None
@@ -55,23 +55,46 @@ def branch_heads(git: Git) -> dict[str, str]:
 
 
 def fetch_commits(git: Git, checkout: Checkout, known: Mapping[str, str]) -> AgentCommits:
-    """Fetch HEAD and all branches of the checkout; a broken ``.git`` is a ``problem``, no error."""
+    """Fetch HEAD, all branches and the stash; a broken ``.git`` is a ``problem``, no error.
+
+    One damaged branch keeps none of the others back. Raises :class:`InfraError` when it is
+    navci's own side that fails, like a full disk.
+    """
     try:
-        heads = _their_refs(git, checkout, "refs/heads/")
+        heads = _their_refs(git, checkout, "refs/heads/", "refs/stash")
         head = _their_head(git, checkout)
-        ids = {*heads.values(), *([head] if head else [])}
-        tips = _tips(git)
-        if ids - tips:
-            store = checkout.common_dir / "objects"
-            _send(git, ids - tips, tips, source=store)
-            _must_be_complete(git, ids - tips, tips)
-            news = "".join(f"update {KEPT}{commit} {commit}\n" for commit in sorted(ids - tips))
-            git.run("update-ref", "--stdin", stdin=news.encode())
     except GitError as error:
-        return AgentCommits(None, problem=f"the checkout's commits cannot be read: {error}")
+        return AgentCommits(None, problem=f"its refs cannot be read: {error}")
+    ids = {*heads.values(), *([head] if head else [])}
+    tips = _tips(git)
+    lost = _take(git, checkout, ids - tips, tips)
+    problem = None
+    if lost:
+        names = sorted(ref for ref, sha in heads.items() if sha in lost) or ["HEAD"]
+        problem = f"files of {', '.join(names[:5])} are missing in it"
+        heads = {ref: sha for ref, sha in heads.items() if sha not in lost}
+        head = None if head in lost else head
     before = set(known.values())
     moved = {sha for ref, sha in heads.items() if known.get(ref) != sha and sha not in before}
-    return AgentCommits(head, tuple(sorted(moved - {head})), heads=heads)
+    return AgentCommits(head, tuple(sorted(moved - {head})), problem, heads)
+
+
+def _take(git: Git, checkout: Checkout, wanted: set[str], had: set[str]) -> set[str]:
+    """Take over the commits ``wanted``; those that could not be read in full are returned."""
+    if not wanted:
+        return set()
+    try:
+        _send(git, wanted, had, source=checkout.common_dir / "objects")
+        _must_be_complete(git, wanted, had)
+    except GitError as error:
+        if is_about_the_disk(error):
+            raise
+        if len(wanted) == 1:
+            return wanted
+        return set().union(*(_take(git, checkout, {one}, had) for one in sorted(wanted)))
+    news = "".join(f"update {KEPT}{commit} {commit}\n" for commit in sorted(wanted))
+    git.run("update-ref", "--stdin", stdin=news.encode())
+    return set()
 
 
 def publish(git: Git, checkout: Checkout, branch: str, commit: str, index: Path) -> None:
@@ -87,7 +110,7 @@ def publish(git: Git, checkout: Checkout, branch: str, commit: str, index: Path)
     if not is_complete(git, commit, store):
         _send(git, {commit}, (), target=store)
     ref = f"refs/heads/{branch}"
-    _set_theirs(git, checkout, "update-ref", "--no-deref", "-m", "navci", ref, commit)
+    _set_ref(git, checkout, ref, commit)
     _set_theirs(git, checkout, "symbolic-ref", "-m", "navci", "HEAD", ref)
     _install_index(git, checkout, commit, index)
 
@@ -95,7 +118,7 @@ def publish(git: Git, checkout: Checkout, branch: str, commit: str, index: Path)
 def mirror_ref(git: Git, checkout: Checkout, ref: str, commit: str) -> None:
     """Set ``ref`` in the checkout's repository too, for people to look at and runs to resume."""
     _mirror_objects(git, checkout, commit)
-    _set_theirs(git, checkout, "update-ref", "--no-deref", ref, commit)
+    _set_ref(git, checkout, ref, commit)
 
 
 def _install_index(git: Git, checkout: Checkout, commit: str, index: Path) -> None:
@@ -196,8 +219,8 @@ def parse_refs(out: bytes) -> dict[str, str]:
     return {ref: sha for sha, _, ref in (line.partition(" ") for line in lines)}
 
 
-def _their_refs(git: Git, checkout: Checkout, prefix: str) -> dict[str, str]:
-    args = ("for-each-ref", f"--format={REF_FORMAT}", prefix)
+def _their_refs(git: Git, checkout: Checkout, *prefixes: str) -> dict[str, str]:
+    args = ("for-each-ref", f"--format={REF_FORMAT}", *prefixes)
     answer = ask_theirs(git, checkout, *args)
     if answer.exit_code:
         raise failed(args, answer)
@@ -221,6 +244,28 @@ def ask_theirs(git: Git, checkout: Checkout, *args: str) -> Answer:
     return call((*options, *places, *args), env=env, cwd=checkout.top, timeout=_PATIENCE)
 
 
+def _set_ref(git: Git, checkout: Checkout, ref: str, commit: str) -> None:
+    args = ("update-ref", "--no-deref", "-m", "navci", ref, commit)
+    if ask_theirs(git, checkout, *args).exit_code:
+        _make_room(git, checkout, ref)
+        _set_theirs(git, checkout, *args)
+
+
+def _make_room(git: Git, checkout: Checkout, ref: str) -> None:
+    """Remove what keeps ``ref`` from being set: its lock, and refs that git cannot have beside it.
+
+    Only refs that came after navci adopted the checkout: what was there before is the user's.
+    """
+    _remove(checkout.common_dir / f"{ref}.lock", checkout.common_dir / "packed-refs.lock")
+    for other in _their_refs(git, checkout, "refs/"):
+        if ref.startswith(f"{other}/") or other.startswith(f"{ref}/"):
+            if git.read_ref(other) is not None:
+                raise InfraError(f"{other} stands in the way of {ref}: git cannot have both")
+            _set_theirs(git, checkout, "update-ref", "--no-deref", "-d", other)
+    if (checkout.common_dir / ref).is_dir():  # no ref is left in it
+        _remove(checkout.common_dir / ref)
+
+
 def _set_theirs(git: Git, checkout: Checkout, *args: str) -> None:
     answer = ask_theirs(git, checkout, *args)
     if answer.exit_code:
@@ -234,7 +279,11 @@ def _clear(checkout: Checkout, branch: str) -> None:
     locks += [common / "config.lock", common / "refs" / "heads" / f"{branch}.lock"]
     if (own / "index").is_dir():
         locks.append(own / "index")
-    for path in (*locks, *(own / name for name in _LEFT_OVER)):
+    _remove(*locks, *(own / name for name in _LEFT_OVER))
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
         try:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

@@ -21,10 +21,8 @@ _PASSED_ON = re.compile(
     r"|CURL_CA_BUNDLE|SSH_AUTH_SOCK",
     re.IGNORECASE,
 )
-_REASONS = tuple(
-    os.strerror(code)
-    for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
-)
+_DISK = tuple(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS))
+_REASONS = (*_DISK, *(os.strerror(code) for code in (errno.EACCES, errno.EPERM, errno.EIO)))
 
 _CONFIG = """\
 # navci's own git configuration: the only one its git commands see.
@@ -156,3 +154,8 @@ def failed(args: Sequence[str], answer: Answer) -> GitError:
         said = f"{said}\n{reason}"
     command = next((word for word in args if not word.startswith("-")), "")
     return GitError(command, answer.exit_code, said)
+
+
+def is_about_the_disk(error: GitError) -> bool:
+    """Was there no room to write, rather than something wrong with the repository?"""
+    return any(reason in error.stderr for reason in _DISK)

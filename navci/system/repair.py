@@ -6,7 +6,9 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from navci.errors import GitError, InfraError
@@ -36,6 +38,8 @@ def broken(git: Git, checkout: Checkout) -> str | None:
         for name in ("objects", "refs"):
             if not (checkout.common_dir / name).is_dir():
                 return f"`{name}` is gone from `.git`"
+        for odd in _pipes(checkout):
+            return f"`{odd.name}` in `.git` is a pipe, socket or device"
     except OSError as error:
         return f"`.git` cannot be read: {error.strerror}"
     for ask in (("symbolic-ref", "--quiet", "HEAD"), ("for-each-ref", "--count=1")):
@@ -57,13 +61,18 @@ def rebuild(git: Git, checkout: Checkout) -> Path | None:
 
     As little as helps: first its configuration, pointers and damaged refs are written as they
     were, then its HEAD; else a new one is made from navci's, with all objects and refs and nothing
-    that an agent configured. ``publish`` comes next: it sets branch and index. Raises
-    :class:`GitError` or :class:`InfraError`.
+    that an agent configured. So it is at once when nothing seems ``broken`` to those who know
+    that something is. ``publish`` comes next: it sets branch and index. Raises :class:`GitError`
+    or :class:`InfraError`.
     """
+    known = broken(git, checkout) is not None
     aside = Path(tempfile.mkdtemp(prefix="broken-git-", dir=git.git_dir.parent))
     try:
         _restore_entry(checkout, aside)
-        if all((checkout.common_dir / name).is_dir() for name in ("objects", "refs")):
+        for pipe in tuple(_pipes(checkout)):
+            pipe.unlink()
+        usable = all((checkout.common_dir / name).is_dir() for name in ("objects", "refs"))
+        if known and usable:
             for also_head in (False, True):
                 _restore_files(checkout, also_head=also_head)
                 _restore_refs(git, checkout)
@@ -79,6 +88,20 @@ def rebuild(git: Git, checkout: Checkout) -> Path | None:
     if still is not None:
         raise GitError("rebuild", 1, f"{still}; what was left of it is kept in {aside}")
     return aside if aside.exists() else None
+
+
+def _pipes(checkout: Checkout) -> Iterator[Path]:
+    """What would block git, or never end, where it expects one of its small files."""
+    folders = [checkout.git_dir, checkout.common_dir, checkout.common_dir / "info"]
+    folders += [checkout.common_dir / "objects" / name for name in ("info", "pack")]
+    folders += [Path(top) for top, _, _ in os.walk(checkout.common_dir / "refs")]
+    for folder in dict.fromkeys(folders):
+        found = sorted(folder.iterdir()) if folder.is_dir() else []
+        for path in found:
+            with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere
+                mode = path.stat().st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    yield path
 
 
 def _restore_entry(checkout: Checkout, aside: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from navci.cli.run import exit_code
+from navci.model import End
 from tests.support.navci_run import (
     Result,
     is_reachable,
@@ -141,13 +143,51 @@ def test_an_end_on_a_laptop(row: Row, tmp_path: Path) -> None:
     check_everything(row, repo, result, row.after)
 
 
-@pytest.mark.parametrize("fail_on", ["incomplete", "error", "never"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_an_end_in_a_job(row: Row, fail_on: str, tmp_path: Path) -> None:
-    repo, result = run_row(row, tmp_path, "--fail-on", fail_on, actions=True)
+def test_an_end_in_a_job(row: Row, tmp_path: Path) -> None:
+    """Nobody is there to answer: never_pause is on, and stagnation ends it at its third event."""
+    repo, result = run_row(row, tmp_path, actions=True)
+    assert result.exit_code == (row.exit if row.red[0] else 0), result.said
+    check_everything(row, repo, result, row.in_actions or row.after)
+
+
+@pytest.mark.parametrize("fail_on", ["incomplete", "error", "never"])
+@pytest.mark.parametrize("name", ["declined", "no_op", "infra_error"])
+def test_fail_on_says_which_ends_are_red(name: str, fail_on: str, tmp_path: Path) -> None:
+    row = next(row for row in ROWS if row.end == name)
+    _, result = run_row(row, tmp_path, "--fail-on", fail_on, actions=True)
     red = {"incomplete": row.red[0], "error": row.red[1], "never": False}[fail_on]
     assert result.exit_code == (row.exit if red else 0), result.said
-    check_everything(row, repo, result, row.in_actions or row.after)
+    assert result.outputs["outcome"] == name
+
+
+@pytest.mark.parametrize("actions", [False, True], ids=["laptop", "job"])
+def test_fail_on_in_the_config_is_about_jobs(actions: bool, tmp_path: Path) -> None:
+    repo = repository(tmp_path, {"navci": {"fail_on": "never"}})
+    book = write_playbook(repo, [WRONG, DECLINE])
+    result = run_navci(
+        repo, "run", "--task-file", DOCUMENT, "--agent", "playbook", "--playbook", str(book),
+        "--max-iterations", "3", env={"GITHUB_ACTIONS": "true"} if actions else None,
+    )  # fmt: skip
+    assert result.exit_code == (0 if actions else 13), result.said
+
+
+@pytest.mark.parametrize("end", End)
+def test_the_exit_code_of_every_end(end: End) -> None:
+    """What the program above decides by, for the whole table."""
+    codes = {row.end: (row.exit, row.red) for row in ROWS} | {
+        "user_aborted": (130, (True, False)),
+        "journal_damaged": (20, (True, True)),
+        "skipped": (19, (False, False)),
+        "config_error": (2, (True, True)),
+    }
+    code, (incomplete, error) = codes[end]
+    assert exit_code(end, None, in_actions=False) == code
+    assert exit_code(end, None, in_actions=True) == (code if incomplete else 0)
+    for in_actions in (False, True):
+        assert exit_code(end, "incomplete", in_actions) == (code if incomplete else 0)
+        assert exit_code(end, "error", in_actions) == (code if error else 0)
+        assert exit_code(end, "never", in_actions) == 0
 
 
 def check_everything(row: Row, repo: Path, result: Result, iterations: int) -> None:
@@ -320,7 +360,7 @@ def test_a_person_stops_the_run(number: int, actions: bool, tmp_path: Path) -> N
     assert result.marker is not None
     assert result.marker["resumable"] is False
     assert is_reachable(repo, "half done\n")
-    assert git(repo, "show", f"navci/{TASK}:half.txt") == "half done"
+    assert git(repo, "show", f"refs/heads/navci/{TASK}:half.txt") == "half done"
     assert processes_left(repo) == []
     assert journal_state(repo, TASK)["end"] == "user_aborted"
 
@@ -402,7 +442,7 @@ def test_an_agent_that_is_missing(tmp_path: Path) -> None:
         "--agent-command", "no-such-agent --headless",
     )  # fmt: skip
     assert (result.exit_code, result.kind) == (18, "loop-aborted")
-    assert "`no-such-agent` was not found" in result.said
+    assert "'no-such-agent' was not found or is not executable" in result.said
     assert result.outputs["outcome"] == "infra_error"
     assert result.outputs["iterations"] == "0"
     assert result.marker is not None
@@ -445,10 +485,10 @@ def test_a_limit_that_resets_soon_is_waited_for(tmp_path: Path) -> None:
         "--max-iterations", "3", "--time-budget", "6s", "--test-command", TEST,
     )  # fmt: skip
     result = run.wait(30)
-    assert result.exit_code == 15, result.said
+    assert result.exit_code == 17, result.said
     assert "the agent's limit is reached; waiting 1s" in result.said
-    # Waiting is neither trouble nor an iteration: it goes on until the time is up.
-    assert counter.read_text().count("x") >= 3
+    # Waiting is neither trouble nor an iteration: it goes on until the reset lies too far off.
+    assert counter.read_text().count("x") >= 2
     assert result.outputs["iterations"] == "0"
     assert is_reachable(repo, "41\n")
 
@@ -491,9 +531,11 @@ def test_the_line_of_the_issue(in_job: bool, tmp_path: Path) -> None:
     assert result.marker is not None
     assert result.marker["tests"]["passed"] == 1
     task = result.marker["task"]
-    assert git(repo, "show", f"navci/{task}:prime.py") == PRIME.replace("n - 1", "n").rstrip("\n")
-    assert git(repo, "log", "-1", "--format=%an", f"navci/{task}") == "navci"
-    assert git(repo, "status", "--porcelain") == ""
+    assert git(repo, "show", f"refs/heads/navci/{task}:prime.py") == PRIME.replace(
+        "n - 1", "n"
+    ).rstrip("\n")
+    assert git(repo, "log", "-1", "--format=%an", f"refs/heads/navci/{task}") == "navci"
+    assert git(repo, "status", "--porcelain", "--untracked-files=no") == ""
     if in_job:
         assert result.outputs["outcome"] == "complete"
         assert result.outputs["complete"] == "true"
