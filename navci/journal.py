@@ -19,7 +19,7 @@ from typing import cast
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
-from navci.errors import InfraError, JournalDamaged
+from navci.errors import GitError, InfraError, JournalDamaged
 from navci.judge import JUDGE_VERSION, judge
 from navci.model import End, Judgement, Memory, Observation, Rules, Usage
 from navci.system.canonical import canonical, plain
@@ -188,15 +188,22 @@ class Journal:
         )
 
     def _read(self, commit: str) -> tuple[Event, State]:
-        event, state = (self.git.show(commit, name) for name in ("event.json", "state.json"))
+        try:
+            event, state = (self.git.show(commit, name) for name in ("event.json", "state.json"))
+        except GitError as error:
+            raise JournalDamaged(f"append {commit[:12]} cannot be read: {error}") from error
         if event is None or state is None:
             raise JournalDamaged(f"append {commit[:12]} has no event.json or no state.json")
         try:
-            return replace(_EVENT.validate_json(event), commit=commit), _STATE.validate_json(state)
+            # Not `validate_json`: it refuses the lone surrogates of names that are not UTF-8.
+            read = _EVENT.validate_python(json.loads(event))
+            return replace(read, commit=commit), _STATE.validate_python(json.loads(state))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise JournalDamaged(f"append {commit[:12]}: {where}: {first['msg']}") from error
+        except (ValueError, RecursionError) as error:
+            raise JournalDamaged(f"append {commit[:12]} is not JSON: {error}") from error
 
     def _attachments(self, commit: str) -> dict[str, str]:
         listing = self.git.text("ls-tree", commit)
@@ -208,9 +215,15 @@ class Journal:
         self._attached[name] = self._blob(canonical(value))
 
     def attached(self, name: str) -> object:
-        """The value attached under ``name``, as JSON types; ``None`` when there is none."""
+        """The value attached under ``name``, as JSON types; ``None`` when it cannot be had."""
         blob = self._attached.get(name)
-        return None if blob is None else json.loads(self.git.run("cat-file", "blob", blob))
+        if blob is None:
+            return None
+        try:
+            return json.loads(self.git.run("cat-file", "blob", blob))
+        except (InfraError, ValueError, RecursionError) as error:
+            self.warnings.append(f"the journal's {name} is unreadable and is made again: {error}")
+            return None
 
     def append(
         self, kind: str, state: State, data: object = None, snapshot: str | None = None
@@ -245,7 +258,7 @@ class Journal:
         parents = [commit for commit in (self.tip, snapshot) if commit]
         subject = f"{event.kind} {state.task} #{event.seq}"
         if event.kind in (JUDGED, NOT_JUDGED, ATTEMPT):
-            subject += f" iteration {state.iteration or 1}"
+            subject += f" iteration {state.iteration + (event.kind != JUDGED)}"
         if state.end is not None and event.kind == ENDED:
             subject += f" {state.end}"
         return self.git.commit_tree(tree, parents, subject, AUTHOR, now)
@@ -277,6 +290,32 @@ class Journal:
             if run is None or event.run == run:
                 self._recheck(event)
                 yield event
+
+    def judged(self, run: str) -> list[Judged]:
+        """The judged iterations of one run, in order.
+
+        Raises :class:`JournalDamaged` as :meth:`events` does, and when the projection says
+        something else than the last of them: it is read without judging again.
+        """
+        known = len(self.warnings)
+        records = [judged_record(event) for event in self.events(run) if event.kind == JUDGED]
+        last, state = records[-1] if records else None, self.state
+        if state.run != run:
+            return records
+        if state.deciding is End.COMPLETE and (
+            last is None or last.judgement.end is not End.COMPLETE
+        ):
+            raise JournalDamaged(
+                f"{self.ref} decides that {run} is complete, which no judgement says"
+            )
+        if last and len(self.warnings) == known:
+            said = (last.observation.iteration, canonical(last.judgement.memory))
+            if said != (state.iteration, canonical(state.memory)):
+                raise JournalDamaged(
+                    f"{self.ref}: the projection does not follow from iteration {said[0]}, the "
+                    "last one that was judged"
+                )
+        return records
 
     def _recheck(self, event: Event) -> None:
         if event.kind != JUDGED:

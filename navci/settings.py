@@ -96,7 +96,8 @@ def load(
         *_junit_problems(own, given),
     ]
     if given.problems:
-        raise ConfigError(*given.problems)
+        # A misspelt key may be why another is missing.
+        raise ConfigError(*given.problems, *given.warnings)
     return Settings(
         rules=Rules(
             max_iterations=loop.max_iterations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 _FOREIGN = ("GITHUB_", "RUNNER_", "ACTIONS_", "NAVCI_", "PILOT_", "GIT_")
@@ -17,3 +18,11 @@ os.environ["GIT_TERMINAL_PROMPT"] = "0"
 
 settings.register_profile("navci", deadline=None, print_blob=True)
 settings.load_profile("navci")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what the benchmarks measured (DESIGN §12), whichever worker measured it."""
+    for report in terminalreporter.getreports("passed"):
+        for name, measured in report.user_properties:
+            if name == "benchmark":
+                terminalreporter.write_line(str(measured))

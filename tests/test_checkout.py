@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from navci.errors import ConfigError, GitError
+from navci.errors import ConfigError, InfraError
 from navci.evidence.worktree import Worktree
 from navci.system.checkout import Checkout, adopt, find_checkout, transport_env
 from navci.system.exchange import branch_heads, fetch_commits, mirror_ref, publish
@@ -483,10 +483,29 @@ def test_publish_brings_back_objects_the_agent_removed(run: Run) -> None:
     assert git(run.top, "show", f"{commit}:a.txt") == "one"
 
 
-def test_a_branch_name_in_the_way_is_said(run: Run) -> None:
+def test_a_branch_that_got_in_the_way_makes_room_and_keeps_its_commits(run: Run) -> None:
+    git(run.top, "commit", "-q", "--allow-empty", "-m", "theirs")
+    theirs = git(run.top, "rev-parse", "HEAD")
     git(run.top, "branch", "navci")
-    with pytest.raises(GitError, match="'refs/heads/navci' exists; cannot create"):
-        run.publish(run.commit())
+    git(run.top, "reset", "-q", "--hard", "HEAD~1")
+    run.publish(run.commit())
+    assert status(run.top).splitlines()[0] == f"## {BRANCH}"
+    assert theirs in git(run.top, "for-each-ref", "--format=%(objectname)").split()
+
+
+def test_a_branch_of_the_user_in_the_way_is_said(run: Run) -> None:
+    git(run.top, "branch", "navci")
+    later = Run(run.top, run.top.with_name("run2"))
+    with pytest.raises(InfraError, match="refs/heads/navci stands in the way of"):
+        later.publish(later.commit())
+    assert git(run.top, "rev-parse", "navci") == run.checkout.head
+
+
+def test_a_lock_somebody_left_on_the_journals_ref_is_removed(run: Run) -> None:
+    commit, ref = run.commit(), "refs/navci/issue-7"
+    write_files(run.top, {f".git/{ref}.lock": "", ".git/packed-refs.lock": ""})
+    mirror_ref(run.git, run.checkout, ref, commit)
+    assert git(run.top, "rev-parse", ref) == commit
 
 
 # --- breaking and rebuilding ----------------------------------------------------------------
@@ -572,6 +591,45 @@ def test_a_broken_git_is_noticed_and_rebuilt(
     assert git(top, "rev-parse", "v1", "main").split() == [run.checkout.head] * 2
     assert git(top, "fsck", "--strict", "--no-dangling") == ""
     assert stat.S_IMODE((top / ".git").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("name", ["config", "HEAD", "packed-refs", "refs/heads/x", "info/exclude"])
+def test_a_pipe_in_place_of_a_file_blocks_nothing(run: Run, name: str) -> None:
+    target = run.top / ".git" / name
+    target.parent.mkdir(exist_ok=True)
+    target.unlink(missing_ok=True)
+    os.mkfifo(target)
+    assert "is a pipe" in str(broken(run.git, run.checkout))
+    rebuild(run.git, run.checkout)
+    assert broken(run.git, run.checkout) is None
+    run.publish(run.commit())
+    assert git(run.top, "fsck", "--no-dangling") == ""
+
+
+def test_one_damaged_branch_keeps_no_other_back(run: Run) -> None:
+    git(run.top, "checkout", "-q", "-b", "damaged")
+    write_files(run.top, {"lost": "lost\n"})
+    commit_all(run.top, "damaged")
+    blob = git(run.top, "rev-parse", "HEAD:lost")
+    git(run.top, "checkout", "-q", "-b", "whole", "main")
+    write_files(run.top, {"whole": "whole\n"})
+    whole = commit_all(run.top, "whole")
+    git(run.top, "checkout", "-q", "main")
+    (run.top / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    fetched = fetch_commits(run.git, run.checkout, run.known)
+    assert fetched.problem == "files of refs/heads/damaged are missing in it"
+    assert (fetched.head, fetched.others) == (run.checkout.head, (whole,))
+    rebuild(run.git, run.checkout)  # nothing seems broken, and yet
+    assert fetch_commits(run.git, run.checkout, run.known).problem is None
+    assert git(run.top, "fsck", "--no-dangling") == ""
+
+
+def test_the_stash_is_fetched(run: Run) -> None:
+    write_files(run.top, {"a.txt": "stashed\n"})
+    git(run.top, "stash")
+    stash = git(run.top, "rev-parse", "refs/stash")
+    assert fetch_commits(run.git, run.checkout, run.known).others == (stash,)
+    assert run.git.show(stash, "a.txt") == b"stashed\n"
 
 
 def test_a_config_that_is_mended_keeps_what_the_agent_committed(run: Run) -> None:

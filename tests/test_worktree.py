@@ -98,6 +98,7 @@ def test_further_globs_and_markers_are_ignored(repo: Path, tmp_path: Path) -> No
     tree = measured(repo, tmp_path / "run", ignore=["out/*.xml"])
     write_files(repo, {"out/r.xml": "", "out/r.txt": "", "sub/out/r.xml": ""})
     write_files(repo, {".agent/.context-markers/m.md": "", ".agent/tasks/T.md": ""})
+    write_files(repo, {"pkg/.agent/.context-markers/m.md": ""})
     assert set(changes(tree)) == {"out/r.txt", "sub/out/r.xml", ".agent/tasks/T.md"}
 
 

@@ -142,23 +142,26 @@ class Console:
             self._command(endgroup())
 
     @contextmanager
-    def untrusted(self, transcript: str = "") -> Iterator[Callable[[str], None]]:
+    def untrusted(self, transcript: str = "") -> Iterator[Callable[[str], bool]]:
         """Yields a function that prints a stranger's output, a line or a piece at a time.
 
-        Over the console's limits the rest is left out and one line says that the full text is in
-        ``transcript``. The token is never told to a child process.
+        Over the console's limits the function returns ``False``, the rest is left out and one line
+        says that more of it is in ``transcript``. The token is never told to a child process.
         """
         lines = size = 0
         full = False
 
-        def show(text: str) -> None:
+        def show(text: str) -> bool:
             nonlocal lines, size, full
+            if full:
+                return False
             for line in disarm(mask(plain(text.removesuffix("\n")), self._secrets)):
                 if full:
-                    return
+                    break
                 lines, size = lines + 1, size + len(line.encode()) + 5
                 full = lines > self._max_lines or size > self._max_bytes
                 self._write("" if full else f"    {line}\n")
+            return not full
 
         if self._in_actions:
             self._stop_commands()
@@ -168,7 +171,7 @@ class Console:
             if self._in_actions:
                 self._resume_commands()
             if full:
-                where = f"; all of it is in {transcript}" if transcript else ""
+                where = f"; more of it is in {transcript}" if transcript else ""
                 self.line(f"    (output cut after {lines - 1:,} lines{where})", style="dim")
 
     def _annotate(self, level: Level, message: str, title: str) -> None:

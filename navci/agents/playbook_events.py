@@ -69,7 +69,7 @@ class Events:
         )
 
 
-def for_people(on_line: Callable[[str], None]) -> Callable[[str], None]:
+def for_people(on_line: Callable[[str], object]) -> Callable[[str], None]:
     """A listener that turns event lines into what a person would like to see of them."""
 
     def listen(line: str) -> None:

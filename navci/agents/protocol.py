@@ -43,7 +43,7 @@ class TurnRequest:
     iteration: int
     deadline: float
     stop: StopFlag | None = None
-    on_line: Callable[[str], None] | None = None
+    on_line: Callable[[str], object] | None = None
 
 
 class Agent(Protocol):

@@ -6,6 +6,7 @@ this run, is well-formed, and holds at least one passed and no red test. Everyth
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 from collections.abc import Callable, Mapping
@@ -18,8 +19,12 @@ from navci.model import CheckFacts, CheckResult, CheckSpec, Receipt, TestReport,
 from navci.system import neutral
 from navci.system.canonical import digest
 from navci.system.clock import Clock, iso, show_duration
+from navci.system.files import append_text
 from navci.system.globs import match_glob
 from navci.system.process import CannotStart, Finished, StopFlag, run
+
+OUTPUT_LIMIT = 32 << 20
+"""Bytes of a check's output that are kept, and its end: checks run often, and disks are small."""
 
 _EXCERPT_LINES = 30
 _EXCERPT_LIMIT = 4_000
@@ -49,7 +54,7 @@ def run_check(
     commit: str,
     clock: Clock,
     stop: StopFlag | None = None,
-    on_line: Callable[[str], None] | None = None,
+    on_line: Callable[[str], object] | None = None,
     changed_files: Callable[[], tuple[str, ...]] = tuple,
     deadline: float | None = None,
 ) -> CheckResult:
@@ -68,12 +73,14 @@ def run_check(
     problem = clear(before, place.repo, place.tracked)
     if problem is None:
         place.folder.mkdir(parents=True, exist_ok=True)
+        output = output_file(spec, place.folder)
         try:
             finished = run(
                 ["bash", "-eo", "pipefail", "-c", spec.command],
                 cwd=place.cwd,
                 env=place.env,
-                output=place.folder / f"check-{re.sub(r'[^A-Za-z0-9_.-]', '_', spec.id)}.out",
+                output=output,
+                max_output=OUTPUT_LIMIT,
                 deadline=max(limit, 0.0),
                 on_line=on_line,
                 stop=stop,
@@ -82,6 +89,9 @@ def run_check(
             problem = f"`{_command(spec)}` could not start: {error}"
     if problem is not None:
         return CheckResult(spec.id, False, problem, replace(receipt, ended=iso(clock.now())))
+    if finished.truncated:
+        with contextlib.suppress(OSError):  # the end says most; what is lost is noted anyway
+            append_text(output, f"\n[navci: cut here; the end follows]\n{finished.tail}")
     after = globs.find()
     paths = fresh(before, after, place.tracked)
     report = read_reports([place.repo / p for p in paths], place.repo) if spec.junit else None
@@ -109,6 +119,11 @@ def run_check(
         changed=changed,
         seconds=finished.seconds,
     )
+
+
+def output_file(spec: CheckSpec, folder: Path) -> Path:
+    """Where in ``folder`` the output of ``spec`` goes."""
+    return folder / f"check-{re.sub(r'[^A-Za-z0-9_.-]', '_', spec.id)}.out"
 
 
 def judge_run(

@@ -13,8 +13,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-MARKERS = ".agent/.context-markers/"
-"""Where markers are written; never measured, never committed, whatever any rule says."""
+MARKERS = ".agent/.context-markers"
+"""Where markers are written, in whatever folder a run works in, or what an agent put in its place;
+never measured, never committed, whatever any rule says."""
 
 BUILT_IN = (
     "/.agent/.marker-log",
@@ -50,7 +51,7 @@ def exclude_file(gitignores: Mapping[str, bytes], globs: Sequence[str] = ()) -> 
     for folder, content in _from_the_top(gitignores):
         lines.extend(_ignores(folder, content))
     lines.extend(b"/" + os.fsencode(glob.removeprefix("./").lstrip("/")) for glob in globs)
-    lines.append(b"/" + MARKERS.encode())
+    lines.append(b"**/" + MARKERS.encode())
     return b"\n".join(lines) + b"\n"
 
 

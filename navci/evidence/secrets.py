@@ -83,7 +83,7 @@ def find_secrets(
     found: dict[str, str] = {}
     for path in paths:
         try:
-            why = _examine(top / path, path, read_old)
+            why = examine(top / path, path, read_old)
         except OSError as error:
             why = f"it could not be read for the secret scan: {error.strerror}"
         if why:
@@ -91,7 +91,8 @@ def find_secrets(
     return found
 
 
-def _examine(file: Path, path: str, read_old: Callable[[str], bytes | None]) -> str | None:
+def examine(file: Path, path: str, read_old: Callable[[str], bytes | None]) -> str | None:
+    """Why ``file``, called ``path`` in the repository, looks like a secret. Raises `OSError`."""
     try:
         kind = file.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -36,6 +36,7 @@ def begin_work(run: Run) -> Ending | None:
         set_up(run)
         take_baseline(run)
         publish(run.git, run.checkout, state.branch, run.state.head, run.worktree.index)
+        run.found = None
         if run.required and not run.stop.requested and run.verified_tree is None:
             verify(run, run.tree, run.folders.transcripts / "opening")
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
@@ -46,7 +47,8 @@ def begin_work(run: Run) -> Ending | None:
 def described(run: Run) -> str:
     """The run in a few lines, for the log."""
     rules = run.settings.rules
-    checks = ", ".join(f"{c.check} {'green' if c.passed else 'red'}" for c in run.checks)
+    known = {c.check: " green" if c.passed else " red" for c in run.checks}
+    checks = ", ".join(spec.id + known.get(spec.id, "") for spec in run.required)
     lines = [
         f"Task: {run.task.id}: {run.task.title}",
         f"Agent: {run.settings.agent}, branch {run.state.branch}, base {run.state.base[:12]}",

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from navci.actions.commands import Console
 from navci.errors import ConfigError, InfraError, JournalDamaged, NavciError, Skipped
-from navci.loop.beginning import begin_work
+from navci.loop.beginning import begin_work, described
 from navci.loop.closing import close
 from navci.loop.early import tell_early, tell_refused
 from navci.loop.iteration import Ending, iterate
 from navci.loop.opening import Prepared, open_run, prepare
 from navci.loop.run import Run, RunRequest
+from navci.loop.standing import leave
 from navci.model import End, FailOn
 from navci.outcome import RunReport
 from navci.system.process import protect_self
@@ -45,6 +46,9 @@ def run_loop(request: RunRequest, console: Console) -> Outcome:
         return refused(request, console, End.CONFIG_ERROR, wrong)
     except InfraError as broken:
         return refused(request, console, End.INFRA_ERROR, broken)
+    except Exception as error:  # a bug of ours, before there was anything to keep
+        console.line(traceback.format_exc())
+        return refused(request, console, End.INFRA_ERROR, InfraError(bug(error)))
 
 
 def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> Outcome:
@@ -58,35 +62,60 @@ def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> O
         raise
     except InfraError as broken:
         return early(request, console, prepared, End.INFRA_ERROR, str(broken))
+    except Exception as error:  # a bug of ours
+        console.line(traceback.format_exc())
+        return early(request, console, prepared, End.INFRA_ERROR, bug(error))
     if run.settings.dry_run:
         prepared.discard()
-        return Outcome(End.SKIPPED, "dry run: everything was checked and nothing was started")
+        raise Skipped(rehearsed(run))
     try:
         ending = loop(run)
     except ConfigError as wrong:  # the baseline refuses: the run is over before it began
         why = str(wrong)
         run.attempt("the refusal was not journalled", lambda: run.journal_refusal(why))
+        run.attempt("the checkout was not put back as it was", lambda: leave(run))
         prepared.discard()
         raise
+    run.attempt("the checkout was not put back as it was", lambda: leave(run))
     report = close(run, ending)
     return Outcome(ending.end, ending.reason, report, run.settings.fail_on)
 
 
+def rehearsed(run: Run) -> str:
+    """What a dry run found. Raises :class:`InfraError` for an agent that could not start."""
+    missing = run.agent.check()
+    if missing:
+        raise InfraError(f"the agent cannot start: {missing}")
+    for text in run.notes:
+        run.console.warning(text)
+    return f"dry run: everything but the checks was tried, nothing was started\n{described(run)}"
+
+
 def loop(run: Run) -> Ending:
-    """Baseline, then iterations until one of them ends the run."""
+    """Baseline, then iterations until one of them ends the run.
+
+    Raises :class:`ConfigError` while nothing has been spent; later nothing is refused any more.
+    """
+    begun = False
     try:
         ending = begin_work(run)
+        begun = True
         while ending is None:
             ending = between(run) or iterate(run)
         return ending
-    except ConfigError:
-        raise
     except NavciError as error:
+        if isinstance(error, ConfigError) and not begun:
+            raise
         run.log(traceback.format_exc())
         return Ending(End.INFRA_ERROR, str(error))
     except Exception as error:  # a bug of ours ends the run as what it is, with everything kept
         run.log(traceback.format_exc())
-        return Ending(End.INFRA_ERROR, f"navci failed: {type(error).__name__}: {error}")
+        return Ending(End.INFRA_ERROR, bug(error))
+
+
+def bug(error: Exception) -> str:
+    """What to say of an error that is none of ours."""
+    return f"navci failed: {type(error).__name__}: {error}"
 
 
 def between(run: Run) -> Ending | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -9,25 +10,33 @@ import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from navci import __version__, agents, settings
 from navci.actions.commands import Console
 from navci.actions.event import read_event, runtime_info
 from navci.errors import ConfigError, InfraError, Skipped
 from navci.evidence.worktree import Worktree
-from navci.journal import JUDGED, OPENED, Journal, State, judged_record, ref_of, take_lease
+from navci.journal import OPENED, Journal, Judged, State, ref_of, take_lease
 from navci.loop.branch import Start, find_start, merge_moved_base
 from navci.loop.push import fetch_journal
 from navci.loop.run import Folders, Run, RunRequest
+from navci.loop.standing import (
+    Standing,
+    look,
+    refuse_folder,
+    refuse_overwriting,
+    refuse_read_only,
+    refuse_unfinished,
+)
 from navci.loop.transcripts import secrets_of
-from navci.loop.work import commit_work
+from navci.loop.work import add_commit
 from navci.model import Iteration, Memory, Task, Usage
 from navci.settings import Settings
 from navci.system.checkout import Checkout, adopt, find_checkout
 from navci.system.clock import iso
+from navci.system.exchange import branch_heads
 from navci.system.git import Git, Identity
-from navci.system.neutral import show_path
 from navci.system.process import end_tagged
 from navci.system.trees import transplant
 from navci.task import build_contract, explicitly_off, from_issue, from_text
@@ -76,6 +85,7 @@ def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
     :class:`navci.errors.JournalDamaged` when the task's journal cannot be trusted.
     """
     checkout, task = prepared.checkout, prepared.task
+    refuse_read_only(checkout)
     git = adopt(checkout, prepared.folders.top)
     note = ""
     if checkout.remote_url and request.options.get("push") is not False:
@@ -187,11 +197,13 @@ def choose_start(
 
 def read_settings(request: RunRequest, git: Git, base: str) -> Settings:
     """The settings of ``base``: what the agent writes into the checkout never counts."""
-    options = request.options
-    folder = str(options.get("working_directory") or "").strip("/")
-    path = str(options.get("config") or CONFIG)
-    where = f"{folder}/{path}" if folder not in ("", ".") else path
+    where = config_place(request.options)
     committed = git.show(base, where)
+    if committed is None and request.options.get("config"):
+        raise ConfigError(
+            f"--config: there is no file `{where}` in {base[:12]}, where the work starts; correct "
+            "the path, or commit the file"
+        )
     try:
         text = committed.decode("utf-8") if committed is not None else None
     except UnicodeDecodeError as error:
@@ -199,17 +211,39 @@ def read_settings(request: RunRequest, git: Git, base: str) -> Settings:
             f"`{where}` is not UTF-8 at byte {error.start}; save it as UTF-8"
         ) from None
     chosen = settings.load(
-        options,
+        request.options,
         text,
         in_actions=runtime_info(request.environment).in_actions,
         config_path=where,
         known_agents=tuple(agents.REGISTRY),
     )
     in_checkout = git.work_tree / where
-    if in_checkout.is_file() and in_checkout.read_bytes() != committed:
-        note = f"`{where}` in the checkout differs from the committed one; the committed one counts"
-        chosen = replace(chosen, notes=(*chosen.notes, note))
+    with contextlib.suppress(OSError):  # what cannot be read does not count either
+        if in_checkout.is_file() and in_checkout.read_bytes() != committed:
+            note = (
+                f"`{where}` is not committed, so its settings do not count; commit it first"
+                if committed is None
+                else f"`{where}` in the checkout differs from the committed one, which counts"
+            )
+            chosen = replace(chosen, notes=(*chosen.notes, note))
     return chosen
+
+
+def config_place(options: Mapping[str, object]) -> str:
+    """Where the settings stand, from the repository's top: in the working directory.
+
+    Raises :class:`ConfigError` for a path that leaves it. A wrong working directory is left to
+    :func:`navci.settings.load`, which says so along with everything else.
+    """
+    path = PurePosixPath(str(options.get("config") or CONFIG))
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise ConfigError(
+            f"--config: `{path}` is no file inside the working directory; give a relative path "
+            "without `..`"
+        )
+    folder = PurePosixPath(str(options.get("working_directory") or ""))
+    wrong = folder.is_absolute() or ".." in folder.parts
+    return (path if wrong else folder / path).as_posix()
 
 
 def lay_out(
@@ -239,52 +273,49 @@ def lay_out(
         identity=find_identity(chosen, checkout),
         deadline=now + chosen.time_budget,
         opened=now,
-        known_heads=heads(git),
+        known_heads=branch_heads(git),
         secrets=secrets_of(chosen, request.environment),
         resumed=start.resumes,
-        notes=[*chosen.notes, *journal.warnings, *start.notes],
+        notes=[*chosen.notes, *start.notes],
     )  # fmt: skip
     console.add_mask(run.secrets)
-    standing = worktree.tree()
-    untracked, touched = changes_here(run, standing)
-    stays = start.resumes and (
-        checkout.branch == start.branch
-        or (bool(touched) and journal.state.place == place_of(checkout))
-    )
-    if touched and not stays:
-        refuse_dirty(run, touched)
+    ours = start.resumes and journal.state.place == place_of(checkout)
+    standing = look(run, ours=ours)
+    stays = start.resumes and (checkout.branch == start.branch or (bool(standing.touched) and ours))
+    if not stays:
+        refuse_unfinished(run, standing)
+    if not start.resumes:
+        refuse_folder(run, (start.base, start.head))
+        refuse_overwriting(run, standing, (start.base, start.head))
     state = begin(request, journal.state, start, contract.hash, checkout)
+    if start.resumes:
+        run.iterations.extend(map(as_seen, journal.judged(state.run)))
+    run.notes.extend(journal.warnings)
     if chosen.dry_run:
+        journal.state = state
         return run
-    state = enter_branch(run, start, state, standing, untracked, touched, stays)
+    run.found = None if stays else standing.tree
+    state = enter_branch(run, start, state, standing, stays)
     journal.on_append = run.mirror
     opened = {"version": __version__, "rules": chosen.rules, "contract": contract.hash}
     journal.append(OPENED, state, opened, snapshot=state.snapshot)
-    run.iterations.extend(iterations_of(journal, state.run))
-    if touched and not stays:
-        commit_work(run, run.tree, "chore(navci): changes of the checkout as the run began")
+    if standing.touched and not stays:
+        add_commit(run, run.tree, "chore(navci): changes of the checkout as the run began")
     return run
 
 
-def iterations_of(journal: Journal, run_id: str) -> list[Iteration]:
-    """The iterations an interrupted run has behind it, as they were judged."""
-    found = []
-    for event in journal.events(run_id):
-        if event.kind == JUDGED:
-            record = judged_record(event)
-            found.append(
-                Iteration(
-                    record.observation.iteration,
-                    record.observation,
-                    record.judgement,
-                    excerpts=record.excerpts,
-                    commit=record.commit,
-                    notes=record.notes,
-                    agent_seconds=record.agent_seconds,
-                    summary=record.summary,
-                )
-            )
-    return found
+def as_seen(record: Judged) -> Iteration:
+    """An iteration that an interrupted run has behind it."""
+    return Iteration(
+        record.observation.iteration,
+        record.observation,
+        record.judgement,
+        excerpts=record.excerpts,
+        commit=record.commit,
+        notes=record.notes,
+        agent_seconds=record.agent_seconds,
+        summary=record.summary,
+    )
 
 
 def place_of(checkout: Checkout) -> str:
@@ -292,41 +323,7 @@ def place_of(checkout: Checkout) -> str:
     return f"{socket.gethostname()}:{checkout.top}:{checkout.top.stat().st_ino}"
 
 
-def heads(git: Git) -> dict[str, str]:
-    """Every branch of the checkout as the run opens, by its full ref name."""
-    listing = git.text("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
-    return dict(line.rsplit(" ", 1) for line in listing.splitlines())
-
-
-def changes_here(run: Run, standing: str) -> tuple[list[str], list[str]]:
-    """The checkout's untracked files, and its changed tracked ones."""
-    head = run.git.tree_of(run.checkout.head or run.state.base)
-    changes = run.worktree.changed(head, standing)
-    untracked = [change.path for change in changes if change.status == "A"]
-    return untracked, [change.path for change in changes if change.status != "A"]
-
-
-def refuse_dirty(run: Run, touched: list[str]) -> None:
-    """A fresh run cannot tell a person's unfinished changes from the agent's."""
-    if run.settings.allow_dirty:
-        return
-    shown = ", ".join(show_path(path) for path in touched[:5])
-    more = f" and {len(touched) - 5} more" if touched[5:] else ""
-    raise ConfigError(
-        f"the checkout has uncommitted changes in tracked files: {shown}{more}; commit or "
-        "stash them, or give --allow-dirty to make them the run's first commit"
-    )
-
-
-def enter_branch(
-    run: Run,
-    start: Start,
-    state: State,
-    standing: str,
-    untracked: list[str],
-    touched: list[str],
-    stays: bool,
-) -> State:
+def enter_branch(run: Run, start: Start, state: State, standing: Standing, stays: bool) -> State:
     """Lay out the files the work goes on from.
 
     ``origin`` is the base with the user's untracked files: what protected files are restored
@@ -334,23 +331,25 @@ def enter_branch(
     """
     git, scratch = run.git, run.folders.scratch
     head = state.head
-    origin = start.origin or transplant(git, git.tree_of(start.base), standing, untracked, scratch)
+    base = git.tree_of(start.base)
+    origin = start.origin or transplant(git, base, standing.tree, standing.untracked, scratch)
     if not stays:
         if not git.is_ancestor(start.base, head):
             head = merge_moved_base(run, head, start.base)
         wanted = start.tree or git.tree_of(head)
         if not start.resumes:
-            wanted = transplant(git, wanted, standing, [*untracked, *touched], scratch)
-        if wanted != standing:
+            mine = [*standing.untracked, *standing.touched]
+            wanted = transplant(git, wanted, standing.tree, mine, scratch)
+        if wanted != standing.tree:
             run.worktree.checkout_tree(wanted)
-    new = run.worktree.changed(git.tree_of(start.base), origin)
+    new = run.worktree.changed(base, origin)
     run.untracked = {c.path: c.new_blob for c in new if c.status == "A" and c.new_blob}
-    standing = run.worktree.tree()
+    tree = run.worktree.tree()
     # What an interrupted attempt left counts as a change of the next one.
-    run.tree = start.tree if start.resumes and start.tree else standing
+    run.tree = start.tree if start.resumes and start.tree else tree
     now = run.clock.now()
     kept = git.commit_tree(origin, [start.base], "navci: the checkout", run.identity, now)
-    snapshot = git.commit_tree(standing, [head, kept], "navci: run opened", run.identity, now)
+    snapshot = git.commit_tree(tree, [head, kept], "navci: run opened", run.identity, now)
     return replace(state, origin=origin, head=head, snapshot=snapshot)
 
 

@@ -70,7 +70,10 @@ class Folders:
 
 @dataclass(slots=True)
 class Run:
-    """One process's view of a run. The journal's state is the truth; this is the way to it."""
+    """One process's view of a run. The journal's state is the truth; this is the way to it.
+
+    ``found`` is the tree of the checkout as it was found, until the checkout is on the work branch.
+    """
 
     request: RunRequest
     settings: Settings
@@ -91,6 +94,7 @@ class Run:
     verified_tree: str | None = None
     tests_exit: int | None = None
     tree: str = ""
+    found: str | None = None
     known_heads: Mapping[str, str] = field(default_factory=dict)
     untracked: Mapping[str, str] = field(default_factory=dict)
     leave_out: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from navci.actions.event import read_event, runtime_info
+from navci.errors import ConfigError
 from navci.loop.run import Run
 from navci.settings import Settings
 
@@ -30,7 +31,10 @@ def are_wanted(chosen: Settings, environment: Mapping[str, str]) -> bool:
         return chosen.transcripts
     if not runtime_info(environment).in_actions:
         return True
-    event = read_event(environment)
+    try:
+        event = read_event(environment)
+    except ConfigError:  # the task came from elsewhere, so a broken payload stops nothing
+        return False
     return event is not None and event.private
 
 

@@ -7,11 +7,17 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from navci.errors import ConfigError, InfraError
-from navci.evidence.checks import CheckPlace, baseline_must_pass, run_check, to_facts
+from navci.evidence.checks import (
+    CheckPlace,
+    baseline_must_pass,
+    output_file,
+    run_check,
+    to_facts,
+)
 from navci.loop.run import Run
 from navci.model import Baseline, CheckResult, CheckSpec
 from navci.system.globs import match_glob
-from navci.system.neutral import show_path
+from navci.system.neutral import one_line, show_path
 from navci.system.process import run as run_process
 from navci.system.process import scrubbed_env
 
@@ -41,7 +47,7 @@ def run_one(run: Run, spec: CheckSpec, tree: str, folder: Path) -> CheckResult:
         folder=folder,
         tracked=run.worktree.tracked(run.state.head),
     )
-    with run.console.untrusted(f"check-{spec.id}.out") as show:
+    with run.console.untrusted(str(output_file(spec, folder))) as show:
         return run_check(
             spec,
             place,
@@ -109,8 +115,13 @@ def set_up(run: Run) -> None:
         )
     if finished.exit_code != 0 and not finished.interrupted:
         why = "did not end in time" if finished.timed_out else f"exited {finished.exit_code}"
-        raise ConfigError(f"setup-command `{command}` {why}; mend it or remove it")
-    undo_changes(run, run.tree, CheckSpec("setup", command))
+        last = one_line(finished.tail.rstrip().rpartition("\n")[2])
+        said = f" ({last})" if last else ""
+        raise ConfigError(f"setup-command `{one_line(command)}` {why}{said}; mend it or remove it")
+    touched = undo_changes(run, run.tree, CheckSpec("setup", command))
+    if touched:
+        shown = ", ".join(show_path(path) for path in touched[:5])
+        run.note(f"setup-command changed files of the repository, which were put back: {shown}")
 
 
 def take_baseline(run: Run) -> None:

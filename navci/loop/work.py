@@ -10,6 +10,7 @@ from pathlib import Path
 from navci.errors import InfraError
 from navci.evidence.guards import protected
 from navci.evidence.secrets import find_secrets
+from navci.loop.history import acceptable, keepable
 from navci.loop.run import Run
 from navci.system.exchange import AgentCommits, fetch_commits, publish
 from navci.system.files import write_atomic
@@ -43,8 +44,17 @@ def gather(run: Run, folder: Path) -> Work:
     """
     guards: dict[str, str] = {}
     commits = fetch_agent_commits(run, guards)
+    if commits.head:
+        # An agent may commit a file that base ignores; it is tracked then, and its work.
+        run.worktree.follow(commits.head)
     tree = run.worktree.tree()
-    if run.measured("protected files", lambda: void_protected(run, tree, folder, guards), False):
+    name_nested(run)
+    voided = run.measured(
+        "protected files", lambda: void_protected(run, tree, folder, guards), None
+    )
+    if voided is None:
+        guards["protected files"] = "protected files could not be compared with base"
+    elif voided:
         tree = run.worktree.tree()
     changed = paths_changed(run, run.tree, tree)
     found = run.measured(
@@ -60,6 +70,15 @@ def gather(run: Run, folder: Path) -> Work:
     guards |= run.measured("conflicts", lambda: find_conflicts(run, tree), unscanned)
     work = Work(tree, changed, guards, agent_head=commits.head)
     return replace(work, snapshot=take_snapshot(run, work, commits))
+
+
+def name_nested(run: Run) -> None:
+    """Say which repositories inside the repository are not part of the work."""
+    for path in run.worktree.nested[:20]:
+        run.note(
+            f"{show_path(path)} is a git repository of its own inside this one; its files are "
+            "not part of the work"
+        )
 
 
 def fetch_agent_commits(run: Run, guards: dict[str, str]) -> AgentCommits:
@@ -139,25 +158,30 @@ def paths_changed(run: Run, old: str, new: str) -> tuple[str, ...]:
 def take_snapshot(run: Run, work: Work, commits: AgentCommits) -> str:
     """A commit of the whole tree; its parents are the branch's head and every head of the agent's.
 
-    From the journal's next append on it is reachable, and with it all the agent committed.
+    From the journal's next append on it is reachable, and with it what the agent committed.
     """
-    heads = [head for head in (commits.head, *commits.others) if head]
-    parents = [run.state.head]
-    for head in heads[:50]:
-        if head not in parents and not run.git.is_ancestor(head, run.state.head):
-            parents.append(head)
+    made = [head for head in (commits.head, *commits.others) if head]
+    parents = [run.state.head, *keepable(run, work.tree, made)]
+    run.known_heads = {**run.known_heads, **commits.heads}
     message = f"navci: snapshot of {run.task.id}"
     return run.git.commit_tree(work.tree, parents, message, run.identity, run.clock.now())
 
 
 def commit_work(run: Run, tree: str, subject: str, agent_head: str | None = None) -> str:
+    """:func:`add_commit`, and the checkout put on it."""
+    head = add_commit(run, tree, subject, agent_head)
+    show_work(run)
+    return head
+
+
+def add_commit(run: Run, tree: str, subject: str, agent_head: str | None = None) -> str:
     """Commit what the run changed; the work branch's new head.
 
     The agent's own commits are taken over when they go on from the branch's head and hold nothing
     that must not be there; otherwise one commit holds their outcome, and they stay in the snapshot.
     """
     head = run.state.head
-    if agent_head and agent_head != head and acceptable(run, head, agent_head):
+    if agent_head and agent_head != head and acceptable(run, tree, agent_head):
         head = agent_head
     differing = run.worktree.changed(run.git.tree_of(head), tree)
     mine = [
@@ -170,7 +194,6 @@ def commit_work(run: Run, tree: str, subject: str, agent_head: str | None = None
         message = f"{subject} ({run.task.id})"
         head = run.git.commit_tree(wanted, [head], message, run.identity, run.clock.now())
     run.journal.state = replace(run.state, head=head)
-    show_work(run)
     return head
 
 
@@ -180,6 +203,7 @@ def show_work(run: Run) -> None:
     The work does not depend on it: it is in navci's own git directory, and in the journal.
     """
     args = (run.git, run.checkout, run.state.branch, run.state.head, run.worktree.index)
+    run.found = None
     try:
         publish(*args)
     except InfraError:
@@ -188,25 +212,6 @@ def show_work(run: Run) -> None:
             publish(*args)
         except InfraError as error:
             run.note(f"the checkout could not be put on {run.state.branch}: {error}")
-
-
-def acceptable(run: Run, head: str, agent_head: str) -> bool:
-    """May the agent's commits become the branch's? Each of them is looked at, not only the last."""
-    git = run.git
-    if git.rev(agent_head) is None or not git.is_ancestor(head, agent_head):
-        return False
-    listing = git.run(
-        "log", "-z", "-m", "--name-only", "--format=", "--no-renames", f"{head}..{agent_head}"
-    )
-    touched = {path.decode("utf-8", "surrogateescape") for path in listing.split(b"\0") if path}
-    touched = {path.lstrip("\n") for path in touched}
-    if (
-        protected(touched, run.settings.protect)
-        or touched & run.leave_out
-        or touched & set(run.untracked)
-    ):
-        return False
-    return not find_secrets(run.checkout.top, sorted(touched), lambda _: None)
 
 
 def subject_of(run: Run, number: int) -> str:

@@ -19,10 +19,11 @@ class Capture:
     """Takes a stream's chunks. Never fails: a file that cannot be written becomes a note.
 
     ``size`` counts every byte of the stream; ``truncated`` says that the file holds fewer.
+    A listener that returns ``False`` has heard enough and is told no more.
     """
 
     def __init__(
-        self, path: Path, *, limit: int, tail: int, on_line: Callable[[str], None] | None
+        self, path: Path, *, limit: int, tail: int, on_line: Callable[[str], object] | None
     ) -> None:
         self.path = path
         self.size = 0
@@ -58,7 +59,7 @@ class Capture:
 
     def close(self) -> None:
         """The stream is over: a last line without an end is still a line."""
-        if self._line or self._line_cut:
+        if self._on_line is not None and (self._line or self._line_cut):
             self._tell(b"")
         if self._file is not None:
             os.close(self._file)
@@ -101,6 +102,8 @@ class Capture:
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             self._tell(end)
+            if self._on_line is None:
+                return
         self._grow(rest)
 
     def _grow(self, part: bytes) -> None:
@@ -116,7 +119,8 @@ class Capture:
         if self._on_line is None:
             return
         try:
-            self._on_line(line)
+            if self._on_line(line) is False:
+                self._on_line = None
         except OSError as problem:  # the log navci prints to is gone; the step is not
             self._on_line = None
             self.notes.append(f"cannot show {self.path.name} as it comes: {problem}")

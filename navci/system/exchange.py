@@ -255,12 +255,14 @@ def _make_room(git: Git, checkout: Checkout, ref: str) -> None:
     """Remove what keeps ``ref`` from being set: its lock, and refs that git cannot have beside it.
 
     Only refs that came after navci adopted the checkout: what was there before is the user's.
+    Their commits stay reachable below ``refs/navci-aside``.
     """
     _remove(checkout.common_dir / f"{ref}.lock", checkout.common_dir / "packed-refs.lock")
-    for other in _their_refs(git, checkout, "refs/"):
+    for other, sha in _their_refs(git, checkout, "refs/").items():
         if ref.startswith(f"{other}/") or other.startswith(f"{ref}/"):
             if git.read_ref(other) is not None:
                 raise InfraError(f"{other} stands in the way of {ref}: git cannot have both")
+            _set_theirs(git, checkout, "update-ref", f"refs/navci-aside/{sha}", sha)
             _set_theirs(git, checkout, "update-ref", "--no-deref", "-d", other)
     if (checkout.common_dir / ref).is_dir():  # no ref is left in it
         _remove(checkout.common_dir / ref)

@@ -84,15 +84,16 @@ def run(
     grace: float = 5.0,
     tail_bytes: int = 64 * 1024,
     max_output: int = 1 << 30,
-    on_line: Callable[[str], None] | None = None,
+    on_line: Callable[[str], object] | None = None,
     stop: StopFlag | None = None,
 ) -> Finished:
     """Run ``argv`` to its end, or for ``deadline`` seconds, and end everything it started.
 
     Standard output goes to ``output``, standard error to ``errors`` or with it; each file holds at
     most ``max_output`` bytes, what exceeds that is counted and dropped. ``on_line`` gets the lines
-    of both as they come. Standard input is the file ``stdin``, or empty. At the deadline, or when
-    ``stop`` is requested, every process gets SIGTERM, and SIGKILL ``grace`` seconds later.
+    of both as they come, until it returns ``False``. Standard input is the file ``stdin``, or
+    empty. At the deadline, or when ``stop`` is requested, every process gets SIGTERM, and SIGKILL
+    ``grace`` seconds later.
 
     Call it from a thread that outlives the step: the kernel ends the supervisor with the thread.
 

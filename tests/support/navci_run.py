@@ -120,9 +120,7 @@ class Started:
         outputs = read_outputs(self.output)
         files = markers_in(self.repo)
         named = [Path(outputs["marker"])] if outputs.get("marker") else files[:1]
-        marker = json.loads(named[0].read_text()) if named and named[0].is_file() else None
-        if marker is not None:
-            SCHEMA.validate(marker)
+        marker = read_marker(named[0]) if named and named[0].is_file() else None
         return Result(
             code,
             self._read("stdout"),
@@ -196,6 +194,13 @@ def read_outputs(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     return {m["name"]: m["value"] for m in _ENTRY.finditer(path.read_text())}
+
+
+def read_marker(path: Path) -> dict[str, Any]:
+    """A marker's JSON, checked against the published schema."""
+    marker: dict[str, Any] = json.loads(path.read_text())
+    SCHEMA.validate(marker)
+    return marker
 
 
 def markers_in(repo: Path) -> list[Path]:
