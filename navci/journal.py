@@ -1,8 +1,8 @@
 """The journal of a task: an append-only record in git from which any process can resume.
 
-One ref per task, ``refs/navci/<task-id>``; each append is one commit whose tree holds the event
-(``event.json``), the projection after it (``state.json``) and what is attached; its second
-parent is a snapshot of the work (DESIGN §7). ``git log refs/navci/<task-id>`` is the ledger.
+One ref per task, ``refs/navci/<task-id>/journal``; each append is one commit whose tree holds the
+event (``event.json``), the projection after it (``state.json``) and what is attached; its second
+parent is a snapshot of the work (DESIGN §7). ``git log`` of that ref is the ledger.
 """
 
 from __future__ import annotations
@@ -27,14 +27,25 @@ from navci.system.clock import Clock, iso
 from navci.system.git import Git, Identity
 
 SCHEMA = 1
+REFS = "refs/navci/"
+_JOURNAL = "/journal"
 AUTHOR = Identity("navci", "navci@users.noreply.github.com")
 CREATED, OPENED, BASELINE, ATTEMPT = "created", "run_opened", "baseline", "attempt"
 JUDGED, NOT_JUDGED, CLOSING, ENDED = "iteration", "attempt_not_judged", "closing", "run_ended"
 
 
 def ref_of(task_id: str) -> str:
-    """The ref a task's journal lives under."""
-    return f"refs/navci/{task_id}"
+    """The ref a task's journal lives under.
+
+    Not ``refs/navci/<task>`` itself: git takes plain ``navci/<task>`` for that before it thinks of
+    the branch, and ``git merge navci/<task>`` would merge the journal, whose trees hold no work.
+    """
+    return f"{REFS}{task_id}{_JOURNAL}"
+
+
+def task_of(ref: str) -> str:
+    """The task whose journal lives under ``ref``."""
+    return ref.removeprefix(REFS).removesuffix(_JOURNAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -533,3 +533,16 @@ def test_a_forged_judgement_ends_the_run_that_would_go_on_from_it(
     assert "it was altered" in result.said
     assert result.kind == "loop-aborted"
     assert git(repo, "for-each-ref") == refs
+
+
+@e2e
+def test_the_branch_name_is_not_ambiguous(repo: Path) -> None:
+    """`git merge navci/<task>` is what people type; it must not find the journal."""
+    said = a_run(repo, wrong(40), wrong(41))
+    branch, work = f"navci/{TASK}", git(repo, "rev-parse", f"refs/heads/navci/{TASK}")
+    assert work != git(repo, "rev-parse", REF), said
+    assert git(repo, "rev-parse", "--verify", branch) == work
+    git(repo, "switch", "-q", "main")
+    git(repo, "merge", "-q", branch)
+    assert git(repo, "rev-parse", "HEAD") == work
+    assert (repo / "answer.txt").read_text() == "41\n"

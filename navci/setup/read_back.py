@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from navci.errors import ConfigError
-from navci.journal import ENDED, JUDGED, Event, Journal, judged_record, ref_of
+from navci.journal import ENDED, JUDGED, REFS, Event, Journal, judged_record, ref_of, task_of
 from navci.system.canonical import plain
 from navci.system.checkout import Checkout, find_checkout
 from navci.system.clock import SYSTEM_CLOCK
@@ -21,8 +21,8 @@ def tasks(directory: Path) -> list[str]:
     """The tasks that have a journal here."""
     with tempfile.TemporaryDirectory(prefix="navci-show-") as home:
         git = reader(find_checkout(directory), Path(home))
-        refs = git.text("for-each-ref", "--format=%(refname)", "refs/navci/").splitlines()
-    return [ref.removeprefix("refs/navci/") for ref in refs]
+        refs = git.text("for-each-ref", "--format=%(refname)", REFS).splitlines()
+    return [task_of(ref) for ref in refs]
 
 
 def reader(checkout: Checkout, home: Path) -> Git:

@@ -131,7 +131,8 @@ def _install_index(git: Git, checkout: Checkout, commit: str, index: Path) -> No
     try:
         ours.unlink(missing_ok=True)
         shutil.copy2(index, ours)
-        git.run("read-tree", "-m", commit, index=ours)
+        # Without `-i` a file that was put back since it was last measured would stop it.
+        git.run("read-tree", "-m", "-i", commit, index=ours)
         git.answer("update-index", "-q", "--refresh", index=ours)
         ours.replace(checkout.git_dir / "index")
     except OSError as error:

@@ -22,8 +22,7 @@ from tests.support.wheelhouse import wheelhouse
 pytestmark = pytest.mark.e2e
 
 NAVCI = "navci/navci@" + "5" * 40
-# In full: git would take plain `navci/issue-7` for the journal, refs/navci/issue-7.
-BRANCH = "refs/heads/navci/issue-7"
+BRANCH = "navci/issue-7"
 PAYLOAD: dict[str, Any] = json.loads(Path(__file__).with_name("labeled.json").read_text("utf-8"))
 
 WORKFLOW = """\
@@ -188,7 +187,7 @@ def test_fixed_in_the_third_iteration(tmp_path: Path) -> None:
     changed = git(morning.origin, "diff", "--name-only", "main", BRANCH).split()
     assert changed == [real_library.MODULE]
     assert RIGHT in git(morning.origin, "show", f"{BRANCH}:{real_library.MODULE}")
-    assert git(morning.origin, "rev-parse", "refs/navci/issue-7")
+    assert git(morning.origin, "rev-parse", "refs/navci/issue-7/journal")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from navci.cli.run import exit_code
+from navci.journal import ref_of
 from navci.model import End
 from tests.support.navci_run import (
     Result,
@@ -417,7 +418,7 @@ def test_a_stop_during_the_baseline(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fail_on", [None, "incomplete", "error", "never"])
 def test_a_journal_that_cannot_be_read(fail_on: str | None, tmp_path: Path) -> None:
     repo = repository(tmp_path)
-    git(repo, "update-ref", f"refs/navci/{TASK}", "HEAD")
+    git(repo, "update-ref", ref_of(TASK), "HEAD")
     refs = git(repo, "for-each-ref")
     args = ["--fail-on", fail_on] if fail_on else []
     result = run_navci(

@@ -23,6 +23,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import navci
+from navci.journal import ref_of, task_of
 from tests.support.processes import tagged
 from tests.support.repos import git
 
@@ -68,7 +69,14 @@ class Result:
 class Started:
     """A navci that is running."""
 
-    def __init__(self, repo: Path, args: tuple[str, ...], env: Variables | None, cwd: Path) -> None:
+    def __init__(
+        self,
+        repo: Path,
+        args: tuple[str, ...],
+        env: Variables | None,
+        cwd: Path,
+        through: Sequence[str] = (),
+    ) -> None:
         self.repo = repo
         self.place = place_of(repo)
         self._number = len(list(self.place.glob("stdout-*")))
@@ -83,7 +91,7 @@ class Started:
                 self.env[name] = value
         with self._file("stdout").open("wb") as out, self._file("stderr").open("wb") as err:
             self.process = subprocess.Popen(
-                [str(PROGRAM), *args],
+                [*through, str(PROGRAM), *args],
                 cwd=cwd,
                 env=self.env,
                 stdin=subprocess.DEVNULL,
@@ -148,9 +156,13 @@ def run_navci(
     env: Variables | None = None,
     timeout: float = 60,
     cwd: Path | None = None,
+    through: Sequence[str] = (),
 ) -> Result:
-    """Run ``navci`` with ``args`` in ``repo`` until it ends, ``timeout`` seconds at most."""
-    return start_navci(repo, *args, env=env, cwd=cwd).wait(timeout)
+    """Run ``navci`` with ``args`` in ``repo`` until it ends, ``timeout`` seconds at most.
+
+    ``through`` is the start of a command line that ends in navci's: ``setpriv …``, ``bash -c …``.
+    """
+    return Started(repo, args, env, cwd or repo, through).wait(timeout)
 
 
 def place_of(repo: Path) -> Path:
@@ -210,20 +222,20 @@ def markers_in(repo: Path) -> list[Path]:
 
 def journal_state(repo: Path, task: str) -> dict[str, Any]:
     """The journal's projection, as the user's own repository has it."""
-    state: dict[str, Any] = json.loads(git(repo, "show", f"refs/navci/{task}:state.json"))
+    state: dict[str, Any] = json.loads(git(repo, "show", f"{ref_of(task)}:state.json"))
     return state
 
 
 def journal_events(repo: Path, task: str) -> list[dict[str, Any]]:
     """Every event of a task's journal, oldest first, as the user's own repository has it."""
-    chain = git(repo, "rev-list", "--first-parent", "--reverse", f"refs/navci/{task}").split()
+    chain = git(repo, "rev-list", "--first-parent", "--reverse", ref_of(task)).split()
     return [json.loads(git(repo, "show", f"{commit}:event.json")) for commit in chain]
 
 
 def tasks_of(repo: Path) -> list[str]:
     """The tasks that have a journal in the repository."""
     refs = git(repo, "for-each-ref", "--format=%(refname)", "refs/navci/").split()
-    return [ref.removeprefix("refs/navci/") for ref in refs]
+    return [task_of(ref) for ref in refs]
 
 
 def is_reachable(repo: Path, content: str | bytes) -> bool:
