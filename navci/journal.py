@@ -31,7 +31,8 @@ REFS = "refs/navci/"
 _JOURNAL = "/journal"
 AUTHOR = Identity("navci", "navci@users.noreply.github.com")
 CREATED, OPENED, BASELINE, ATTEMPT = "created", "run_opened", "baseline", "attempt"
-JUDGED, NOT_JUDGED, CLOSING, ENDED = "iteration", "attempt_not_judged", "closing", "run_ended"
+SNAPSHOT, JUDGED, NOT_JUDGED = "snapshot", "iteration", "attempt_not_judged"
+CLOSING, ENDED = "closing", "run_ended"
 
 
 def ref_of(task_id: str) -> str:
@@ -96,8 +97,9 @@ class State:
 
     ``base`` is the commit the work starts from, ``origin`` the tree of the checkout when the run
     opened (untracked files included), ``head`` the work branch's last commit, ``snapshot`` the
-    last snapshot. ``iteration`` is the last judged one. ``place`` is the checkout it works in;
-    ``deciding`` the end that closing works on, ``closing`` its steps already done.
+    last snapshot, ``tree`` what the next iteration's changes are measured against, ``simplified``
+    what was simplified last. ``iteration`` is the last judged one. ``place`` is the checkout it
+    works in; ``deciding`` the end that closing works on, ``closing`` its steps already done.
     ``shelved`` keeps other contracts' memories, so that returning to one does not refill its
     failure budget.
     """
@@ -113,10 +115,12 @@ class State:
     branch: str = ""
     head: str = ""
     snapshot: str | None = None
+    tree: str = ""
     contract: str = ""
     iteration: int = 0
     attempt: int = 0
     troubles: int = 0
+    simplified: str | None = None
     memory: Memory = field(default_factory=Memory)
     spent: Usage = field(default_factory=Usage)
     lease: Lease | None = None
@@ -163,7 +167,7 @@ _JUDGED: TypeAdapter[Judged] = TypeAdapter(Judged)
 
 
 class Journal:
-    """The journal of one task in navci's own git directory."""
+    """The journal of one task in navci's own git directory; ``last`` is the last event's kind."""
 
     def __init__(self, git: Git, task_id: str, clock: Clock) -> None:
         self.git = git
@@ -172,7 +176,10 @@ class Journal:
         self.on_append: Callable[[], None] = lambda: None
         self._clock = clock
         self._attached: dict[str, str] = {}
+        self._known: dict[str, bytes] = {}
+        self.last = ""
         self.tip, self._seq, self.state = self._read_tip(task_id)
+        self._held = self.state.head
 
     def _read_tip(self, task_id: str) -> tuple[str | None, int, State]:
         tip = self.git.read_ref(self.ref)
@@ -190,7 +197,7 @@ class Journal:
                 raise JournalDamaged(f"{self.ref} holds the journal of {state.task}, not {task_id}")
             if problems:
                 self.warnings.append(f"{problems[0]}; going on from the append before it")
-            self._attached = self._attachments(commit)
+            self._attached, self.last = self._attachments(commit), event.kind
             # Appends go on after the damaged tip, so that nothing of the ledger is dropped.
             return tip, event.seq + len(problems), state
         raise JournalDamaged(
@@ -223,7 +230,9 @@ class Journal:
 
     def attach(self, name: str, value: object) -> None:
         """Keep ``value`` under ``name`` in this and all later appends; git stores it once."""
-        self._attached[name] = self._blob(canonical(value))
+        data = canonical(value)
+        if self._known.get(name) != data:
+            self._attached[name], self._known[name] = self._blob(data), data
 
     def attached(self, name: str) -> object:
         """The value attached under ``name``, as JSON types; ``None`` when it cannot be had."""
@@ -255,7 +264,8 @@ class Journal:
                 f"{self.ref} was moved by another process; is a second navci working on "
                 f"{state.task}? Wait for it to end, then run again"
             )
-        self.tip, self._seq, self.state = commit, event.seq, state
+        self.tip, self._seq, self.state, self.last = commit, event.seq, state, event.kind
+        self._held = state.head
         self.on_append()
 
     def _commit(self, event: Event, state: State, snapshot: str | None, now: datetime) -> str:
@@ -266,9 +276,11 @@ class Journal:
         }
         listing = "".join(f"100644 blob {sha}\t{name}\n" for name, sha in sorted(blobs.items()))
         tree = self.git.text("mktree", stdin=listing.encode())
-        parents = [commit for commit in (self.tip, snapshot) if commit]
+        # What the state goes on from must come along wherever the journal goes.
+        head = state.head if state.head != self._held else None
+        parents = list(dict.fromkeys(one for one in (self.tip, snapshot, head) if one))
         subject = f"{event.kind} {state.task} #{event.seq}"
-        if event.kind in (JUDGED, NOT_JUDGED, ATTEMPT):
+        if event.kind in (ATTEMPT, SNAPSHOT, JUDGED, NOT_JUDGED):
             subject += f" iteration {state.iteration + (event.kind != JUDGED)}"
         if state.end is not None and event.kind == ENDED:
             subject += f" {state.end}"

@@ -205,12 +205,37 @@ ENDS: Mapping[End, EndRule] = {
 # --- task and contract ----------------------------------------------------------------------
 
 
+class BindingKind(StrEnum):
+    """What an acceptance item is bound to; the value is the word that stands before ``=``.
+
+    ``test``: tests by a selector; ``check``: a required check; ``id``: tests that carry this id.
+    """
+
+    TEST = "test"
+    CHECK = "check"
+    ID = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Evidence that an acceptance item asks for; all bindings of an item have to hold."""
+
+    kind: BindingKind
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class AcceptanceItem:
-    """A Markdown task-list line of the task; ``id`` is stable under re-wrapping and reordering."""
+    """A Markdown task-list line of the task; ``id`` is stable under re-wrapping and reordering.
+
+    ``text`` is without the tags of its line, which are ``bindings``; ``times`` is how often an
+    equal item stands in the task.
+    """
 
     id: str
     text: str
+    bindings: tuple[Binding, ...] = ()
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +272,19 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What must become true: acceptance items and required checks. ``hash`` is its SHA-256."""
+    """What must become true: acceptance items and required checks. ``hash`` is its SHA-256.
+
+    ``bindings`` maps an item's id to what it is bound to, by its own line or by the config.
+    ``strict``: an item without any evidence is missing, not just unverified. ``notes`` are for
+    people.
+    """
 
     hash: str
     items: tuple[AcceptanceItem, ...]
     checks: tuple[CheckSpec, ...]
+    bindings: Mapping[str, tuple[Binding, ...]] = field(default_factory=dict)
+    strict: bool = False
+    notes: tuple[str, ...] = ()
 
 
 # --- evidence -------------------------------------------------------------------------------
@@ -285,7 +318,8 @@ class TestReport:
     ``skipped`` hold test ids; an id is ``<classname>::<name>`` with ``<file>::`` before it when
     the class name is empty or equals the name. ``unloaded`` names modules that did not load;
     ``red`` has their excerpts under the same names. ``repeated`` maps ids that occur more than
-    once to how often.
+    once to how often. ``acceptance`` maps the values of ``<property name="acceptance">`` in
+    testcases, each an acceptance item's id, to the tests that carry them, whatever their result.
     """
 
     __test__ = False
@@ -300,6 +334,7 @@ class TestReport:
     digests: Mapping[str, str] = field(default_factory=dict)
     oddities: tuple[str, ...] = ()
     repeated: Mapping[str, int] = field(default_factory=dict)
+    acceptance: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +361,7 @@ class CheckResult:
     """One check's outcome on one tree. ``why`` is one sentence; ``excerpt`` the last output lines.
 
     ``changed`` names files of the tree that the check itself changed (it then voids itself).
+    ``blind`` is that of :class:`CheckFacts`.
     """
 
     check: str
@@ -336,11 +372,16 @@ class CheckResult:
     excerpt: str = ""
     changed: tuple[str, ...] = ()
     seconds: float = 0.0
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CheckFacts:
-    """The part of a check's outcome that decisions need; what the journal keeps of it."""
+    """The part of a check's outcome that decisions need; what the journal keeps of it.
+
+    ``acceptance`` is that of :class:`TestReport`. ``blind``: the check names reports and left none
+    that is usable, so that which of its tests are red is not known.
+    """
 
     check: str
     passed: bool
@@ -348,6 +389,9 @@ class CheckFacts:
     red: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()
     unloaded: frozenset[str] = frozenset()
+    skipped: frozenset[str] = frozenset()
+    acceptance: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +403,19 @@ class ExitSignal:
     reason: str
 
 
+MAX_HYPOTHESIS = 2000
+"""Characters of a hypothesis, cause and change together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Why a gap is still open, as the agent sees it, and what it would change (DESIGN §4)."""
+
+    gap: str
+    cause: str
+    change: str
+
+
 @dataclass(frozen=True, slots=True)
 class Signals:
     """What the agent's final message signals. ``complaints`` are reported back to the agent."""
@@ -366,6 +423,7 @@ class Signals:
     exit: ExitSignal | None = None
     status_phase: str | None = None
     complaints: tuple[str, ...] = ()
+    hypothesis: Hypothesis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +476,33 @@ class Turn:
 # --- judgement ------------------------------------------------------------------------------
 
 
+class ItemState(StrEnum):
+    """What the evidence says of an acceptance item (Comet Native Loop)."""
+
+    FAILED = "failed"
+    MISSING = "missing"
+    UNVERIFIED = "unverified"
+    SATISFIED = "satisfied"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One piece of an item's evidence: a check, or a test of it, that is passed, red or skipped."""
+
+    check: str
+    test: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatus:
+    """An acceptance item's state, why in one sentence, and the most telling of its evidence."""
+
+    state: ItemState
+    why: str
+    evidence: tuple[Evidence, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Gaps:
     """What is not true yet, as two id sets: acceptance items; checks, tests, guards (DESIGN §4)."""
@@ -464,7 +549,8 @@ class Observation:
     """Everything measured in one iteration; with :class:`Memory` the judge's only input.
 
     ``tests_exit`` is 0 when the last run of the checks was green, 1 when red, ``None`` when none
-    ran in this run yet. ``out_of_time`` says the time budget's reserve is reached.
+    ran in this run yet. ``out_of_time`` says the time budget's reserve is reached. ``acceptance``
+    is where the items of ``gaps`` come from, for people: decisions are made from the gaps.
     """
 
     iteration: int
@@ -480,6 +566,8 @@ class Observation:
     spent: Usage = Usage()
     out_of_time: bool = False
     stop_requested: bool = False
+    hypothesis: Hypothesis | None = None
+    acceptance: Mapping[str, ItemStatus] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,7 +575,9 @@ class Memory:
     """What decisions remember between iterations; the projection in the journal's ``state.json``.
 
     ``hashes`` and ``failures_since_event`` count since the last event; ``streak`` only ends with
-    progress; ``verify_failures``, ``signatures`` and ``last_failure`` belong to the contract.
+    progress; ``verify_failures``, ``signatures`` and ``last_failure`` belong to the contract, as do
+    ``hypotheses``, the last ones that were accepted, and ``overridden``, the signatures that had
+    theirs.
     """
 
     hashes: tuple[str, ...] = ()
@@ -499,6 +589,8 @@ class Memory:
     smallest: Gaps | None = None
     signatures: frozenset[str] = frozenset()
     verify_failures: int = 0
+    hypotheses: tuple[Hypothesis, ...] = ()
+    overridden: frozenset[str] = frozenset()
 
 
 class GateDecision(StrEnum):
@@ -525,7 +617,9 @@ class Judgement:
     """One iteration judged. ``memory`` is what the next iteration starts from.
 
     ``counter`` is the stagnation counter as shown (before an event zeroes it); ``end`` is the
-    end this iteration decides, ``None`` to go on; ``strategy`` the diversification of an event.
+    end this iteration decides, ``None`` to go on. After an event the next turn pursues
+    ``hypothesis`` or, without one, follows ``strategy``; ``refusal`` says why a hypothesis that
+    the agent gave was not taken.
     """
 
     iteration: int
@@ -546,6 +640,8 @@ class Judgement:
     reason: str
     next_action: str
     memory: Memory
+    hypothesis: Hypothesis | None = None
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

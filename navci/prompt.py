@@ -8,38 +8,31 @@ an indented line neither opens nor closes a block, whatever stands around the ec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from navci.model import (
+    MAX_HYPOTHESIS,
     AcceptanceItem,
     CheckSpec,
     Gaps,
     GateDecision,
+    Hypothesis,
     Indicators,
+    ItemState,
+    ItemStatus,
     Judgement,
     Phase,
 )
-from navci.system.neutral import code_span, excerpt, one_line, plain
+from navci.prompt_gaps import MAX_GAPS, MIN_GAPS, GapFacts, fenced, gap_list, within
+from navci.system.neutral import code_span, one_line
 from navci.system.templates import render
 
-MAX_GAPS = 24 * 1024  # bytes of the prompt that gaps and their excerpts may take
-_NAMES = 6 * 1024  # of these, kept for the names of gaps whose excerpts do not fit
-_MAX_EXCERPT = 1500
+MAX_PROMPT = 32 * 1024
+"""Bytes of a prompt, but for a task whose own text is longer than all the rest leaves it."""
 _MAX_BODY = 100_000
-_MAX_ITEMS = 100
-_MAX_LINES = 20
 _MAX_PATHS = 200
-_BACKTICKS = re.compile(r"`+")
-
-# Failed acceptance comes before missing, evidence before guards (Comet Native Loop).
-_KINDS = (
-    ("check:", "this check is red"),
-    ("test:", "this test is red, or no longer runs"),
-    ("original:", "this test fails with the test files as they were at base"),
-    ("guard:", "this is not yours to change; your change was put back or left out"),
-)
+_MAX_HYPOTHESES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +40,10 @@ class PromptFacts:
     """Everything a prompt is made of.
 
     ``title``, ``body`` and ``items`` are the task's, as :func:`navci.task.text_for_agent` gives
-    them. ``labels`` and ``excerpts`` say per gap id why it is open and what the evidence shows.
-    ``missing`` (no evidence yet) and ``satisfied`` hold ids of acceptance items; an item that is
-    neither a gap nor satisfied is unverified. ``previous`` is the last judgement, ``indicators``
-    what it was judged on; ``complaints`` come from :class:`navci.model.Signals`. ``diagnose`` and
+    them; ``statuses`` says where the items stand. ``labels`` and ``excerpts`` say per gap id why
+    it is open and what the evidence shows. ``previous`` is the last judgement, ``indicators`` what
+    it was judged on; ``hypotheses`` are those of earlier runs, where there is none yet.
+    ``complaints`` come from :class:`navci.model.Signals`. ``diagnose`` and
     ``verification_checkpoints`` are the ``tom_features`` of the settings.
     """
 
@@ -64,11 +57,11 @@ class PromptFacts:
     gaps: Gaps = field(default_factory=Gaps)
     labels: Mapping[str, str] = field(default_factory=dict)
     excerpts: Mapping[str, str] = field(default_factory=dict)
-    missing: frozenset[str] = frozenset()
-    satisfied: frozenset[str] = frozenset()
+    statuses: Mapping[str, ItemStatus] = field(default_factory=dict)
     previous: Judgement | None = None
     indicators: Indicators = field(default_factory=dict)
     stagnation_threshold: int = 3
+    hypotheses: tuple[Hypothesis, ...] = ()
     complaints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     diagnose: bool = False
@@ -76,24 +69,38 @@ class PromptFacts:
 
 
 def build_prompt(facts: PromptFacts) -> str:
-    """The prompt of one iteration. Never parses as a signal, whatever the facts hold."""
+    """The prompt of one iteration. Never parses as a signal, whatever the facts hold.
+
+    The gaps get what the rest leaves them of ``MAX_PROMPT``.
+    """
+    rest = len(_prompt(facts, "").encode())
+    room = max(MIN_GAPS, min(MAX_GAPS, MAX_PROMPT - rest))
+    told = GapFacts(facts.gaps, facts.items, facts.statuses, facts.labels, facts.excerpts)
+    return _prompt(facts, gap_list(told, room))
+
+
+def _prompt(facts: PromptFacts, gaps: str) -> str:
     last = facts.previous
     refused = last is not None and last.gate.decision is GateDecision.BLOCKED
-    stage = "first" if last is None else "diversify" if last.event else "go on"
     return render(
         "prompt/turn.md.j2",
         facts=facts,
-        task=_data(_task(facts), _MAX_BODY),
-        items=_items(facts),
-        checks=[f"{code_span(spec.id)}: {code_span(spec.command, 500)}" for spec in facts.checks],
-        protect=[code_span(glob) for glob in facts.protect],
-        gaps=_gaps(facts),
+        task=fenced(_task(facts), _MAX_BODY),
+        items=within(_items(facts), 4096, "all in the task above"),
+        checks=within(
+            [f"{code_span(spec.id)}: {code_span(spec.command, 500)}" for spec in facts.checks], 2048
+        ),
+        protect=within([code_span(glob) for glob in facts.protect], 1024),
+        gaps=gaps,
         gap_count=len(facts.gaps),
         status=_status(facts, last) if last else "",
+        hypotheses=_earlier(facts),
         notes=_lines(facts.notes),
         complaints=_lines(facts.complaints),
-        stage=stage,
+        stage="first" if last is None else "diversify" if last.event else "go on",
         strategy=last.strategy if last else None,
+        pursued=_pursued(last.hypothesis) if last and last.hypothesis else (),
+        refusal=one_line(last.refusal, 500) if last else "",
         unmet=[name.value for name, reading in facts.indicators.items() if reading.met is False],
         refused=one_line(last.gate.reason) if last and refused else "",
         warning=f"{last.counter}/{facts.stagnation_threshold}" if last and last.warning else "",
@@ -123,74 +130,45 @@ def _task(facts: PromptFacts) -> str:
     return f"{title}\n\n{facts.body}"
 
 
-def _data(text: str, limit: int) -> str:
-    """A text from outside as a block that no echo can parse; the middle of a longer one is cut."""
-    lines = excerpt(text, limit, line_limit=limit).split("\n")
-    longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    body = "\n".join(f"    {line}".rstrip() for line in lines)
-    return f"{ticks}text\n{body}\n{ticks}"
-
-
 def _lines(texts: Sequence[str]) -> list[str]:
-    shown = [one_line(text, 500) for text in texts[:_MAX_LINES]]
-    rest = len(texts) - len(shown)
-    return [*shown, f"and {rest} more"] if rest else shown
+    return within([one_line(text, 500) for text in texts], 2048)
 
 
 def _items(facts: PromptFacts) -> list[str]:
-    shown = []
-    for item in facts.items[:_MAX_ITEMS]:
+    """The items that are no gap, unverified ones first: nobody but the agent looks after them."""
+    unverified, satisfied = [], []
+    for item in facts.items:
+        status = facts.statuses.get(item.id)
         if item.id in facts.gaps.acc:
-            state = "no evidence yet" if item.id in facts.missing else "not true yet"
-        elif item.id in facts.satisfied:
-            state = "true"
+            continue
+        if status is not None and status.state is ItemState.SATISFIED:
+            satisfied.append(f"{code_span(item.text, 300)} (true: {one_line(status.why, 200)})")
         else:
-            state = "unverified: nothing measures it, so you must make sure of it"
-        shown.append(f"{code_span(item.text, 500)} ({state})")
-    rest = len(facts.items) - len(shown)
-    return [*shown, f"and {rest} more, all in the task above"] if rest else shown
+            why = status.why if status else "nothing measures it"
+            unverified.append(
+                f"{code_span(item.text, 300)} (unverified, so make sure of it yourself: "
+                f"{one_line(why, 200)})"
+            )
+    return [*unverified, *satisfied]
 
 
-def _gaps(facts: PromptFacts) -> str:
-    """The open gaps, most telling first, in at most ``MAX_GAPS`` bytes."""
-    items = {item.id: item.text for item in facts.items}
-    order = sorted(facts.gaps.acc, key=lambda gap: (gap in facts.missing, gap))
-    order += sorted(facts.gaps.chk, key=lambda gap: (_kind(gap)[0], gap))
-    shown: list[str] = []
-    left = MAX_GAPS - 200  # for the line that says how many are not shown
-    for gap in order:
-        why = facts.labels.get(gap) or _why(gap, items, facts.missing)
-        entry = f"- {code_span(gap)}: {one_line(why, 500)}"
-        detail = facts.excerpts.get(gap, "")
-        if plain(detail).strip():
-            whole = f"{entry}\n\n{_data(detail, _MAX_EXCERPT)}\n"
-            entry = whole if _size(whole) <= left - _NAMES else entry
-        if _size(entry) > left:
-            break
-        left -= _size(entry)
-        shown.append(entry)
-    rest = len(order) - len(shown)
-    if rest:
-        shown.append(f"- … and {rest} of {len(order)} open gaps that are not shown here")
-    return "\n".join(shown).rstrip("\n")
+def _earlier(facts: PromptFacts) -> list[str]:
+    """The hypotheses that were pursued before, the last ones last."""
+    last = facts.previous
+    earlier = last.memory.hypotheses if last else facts.hypotheses
+    tried = [one for one in earlier if last is None or one != last.hypothesis]
+    return [
+        f"{code_span(one.gap, 120)}: {one_line(one.cause, 120)} → {one_line(one.change, 120)}"
+        for one in tried[-_MAX_HYPOTHESES:]
+    ]
 
 
-def _size(entry: str) -> int:
-    return len(entry.encode()) + 1
-
-
-def _kind(gap: str) -> tuple[int, str]:
-    for place, (prefix, why) in enumerate(_KINDS):
-        if gap.startswith(prefix):
-            return place, why
-    return len(_KINDS), "this is not true yet"
-
-
-def _why(gap: str, items: Mapping[str, str], missing: frozenset[str]) -> str:
-    if gap not in items:
-        return _kind(gap)[1]
-    return f"{'no evidence yet for' if gap in missing else 'not true yet'}: {items[gap]}"
+def _pursued(said: Hypothesis) -> tuple[str, ...]:
+    return (
+        f"gap: {code_span(said.gap)}",
+        f"cause: {one_line(said.cause, MAX_HYPOTHESIS)}",
+        f"change: {one_line(said.change, MAX_HYPOTHESIS)}",
+    )
 
 
 def _status(facts: PromptFacts, last: Judgement) -> str:

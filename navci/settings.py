@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from navci.errors import ConfigError
-from navci.model import CheckSpec, FailOn, Rules
+from navci.model import Binding, CheckSpec, FailOn, Rules
+from navci.settings_bindings import unknown_checks
 from navci.settings_file import Given
 from navci.settings_shape import LoopMode, Native, Navci, Simplification, TomFeatures
 
@@ -25,8 +26,10 @@ class Settings:
 
     ``protect`` and ``docs`` are globs relative to the repository's top; the globs and commands
     of ``checks`` are relative to ``working_directory``, ``config_path`` to the top. ``branch``
-    '' is ``navci/<task>``, ``base`` '' the default branch. ``transcripts`` ``None`` means: only
-    in private repositories. ``notes`` are for people: warnings, and which defaults are used.
+    '' is ``navci/<task>``, ``base`` '' the default branch. ``acceptance_map`` binds acceptance
+    items, by id or text; with ``acceptance_strict`` those without evidence are missing.
+    ``transcripts`` ``None`` means: only in private repositories. ``notes`` are for people:
+    warnings, and which defaults are used.
     """
 
     rules: Rules
@@ -38,6 +41,8 @@ class Settings:
     agent_env: tuple[str, ...]
     playbook: str
     checks: tuple[CheckSpec, ...]
+    acceptance_strict: bool
+    acceptance_map: Mapping[str, tuple[Binding, ...]]
     setup_command: str
     check_env: tuple[str, ...]
     config_path: str
@@ -94,6 +99,7 @@ def load(
         *_unbounded(never_pause, max_iterations_given, in_actions),
         *_agent_problems(own, known_agents, given),
         *_junit_problems(own, given),
+        *_acceptance_problems(own, given),
     ]
     if given.problems:
         # A misspelt key may be why another is missing.
@@ -120,6 +126,8 @@ def load(
         agent_env=own.agent_env,
         playbook=own.playbook,
         checks=_check_specs(own),
+        acceptance_strict=own.acceptance == "strict",
+        acceptance_map=own.acceptance_map,
         setup_command=own.setup_command,
         check_env=own.check_env,
         config_path=config_path,
@@ -199,6 +207,18 @@ def _junit_problems(own: Navci, given: Given) -> Iterator[str]:
             "`junit` is given without `test_command` and with several checks; say in "
             "`navci.checks` which of them writes the reports: {command, junit}"
         )
+
+
+def _acceptance_problems(own: Navci, given: Given) -> Iterator[str]:
+    if given.refused & {"test_command", "checks"}:
+        return
+    checks = [*(("tests",) if own.test_command else ()), *own.checks]
+    for item, bindings in own.acceptance_map.items():
+        for name in unknown_checks(bindings, checks):
+            yield (
+                f"`navci.acceptance_map` in `{given.config_path}` binds `{item}` to the check "
+                f"`{name}`, which is not there; known: {', '.join(checks) or 'none'}"
+            )
 
 
 def _check_specs(own: Navci) -> tuple[CheckSpec, ...]:

@@ -14,7 +14,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from navci.model import FailOn, Strategy
+from navci.model import Binding, FailOn, Strategy
+from navci.settings_bindings import HOW, read_table
 from navci.system.clock import parse_duration
 
 LONGEST = 720 * 3600.0  # seconds; longer than any job GitHub lets run
@@ -246,6 +247,10 @@ class Navci(Block):
     ] = Field({}, description="by id, a command or {command, junit, timeout, may_write}")
     check_may_write: Globs = Field((), description=_GLOBS)
     check_timeout: Duration = Field(3600.0, description=_DURATION)
+    acceptance: Literal["strict", "lenient"] = Field("lenient", description="strict or lenient")
+    acceptance_map: Annotated[dict[Text, tuple[Binding, ...]], BeforeValidator(read_table)] = Field(
+        {}, description=f"by an item's id or text, {HOW}, or a list of them"
+    )
     setup_command: Text = Field("", description=_TEXT)
     check_env: Names = Field((), description=_NAMES)
     iteration_timeout: Duration = Field(3600.0, description=_DURATION)

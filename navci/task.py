@@ -8,36 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from navci.errors import ConfigError
-from navci.model import AcceptanceItem, CheckSpec, Contract, Task
+from navci.model import AcceptanceItem, Binding, BindingKind, CheckSpec, Contract, Task
+from navci.settings_bindings import unknown_checks
 from navci.system.canonical import digest
+from navci.task_items import brief, items_of
+from navci.task_text import commonmark, normalised, visible
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
-
-MAX_ITEMS = 1024
 MAX_HEADLINE = 100  # of a text, whose title is its first line
 MAX_TITLE = 256  # GitHub's limit for an issue's title
 
-_TICK = re.compile(r"\[[ xX]\]\s+(?=\S)")
 _ONCE = re.compile(r"\bjust\s+do\s+this\s+once\b", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+|\s+#+\s*$")
-_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-# Letters and marks that take no ink though Unicode does not call them format characters:
-# fillers, the grapheme joiner, variation selectors (which can carry whole hidden messages).
-_INKLESS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
-    "\U000e0000-\U000e0fff]"
-)
-# Markup a browser takes for a comment; it ends at ``-->``, or at ``>`` for the last two.
-_OPENING = re.compile(r"<!--|<!|<\?")
 
 
 # --- where a task comes from ----------------------------------------------------------------
@@ -108,18 +93,34 @@ def text_for_agent(task: Task) -> str:
     return f"# {task.title}\n\n{body}"
 
 
-def build_contract(task: Task, checks: Sequence[CheckSpec]) -> Contract:
+def build_contract(
+    task: Task,
+    checks: Sequence[CheckSpec],
+    *,
+    strict: bool = False,
+    acceptance: Mapping[str, Sequence[Binding]] | None = None,
+) -> Contract:
     """What must become true, and its hash.
 
     Ticks, line ends, the order of items and checks, and, where there are items, the prose around
     them are not part of the hash; nor is a check's time limit, which bounds a check without
-    changing what it demands.
+    changing what it demands. ``acceptance`` is the settings' map: by an item's id, eight or more
+    of that id's digits, an id its line gives it, or its text.
+
+    Raises :class:`ConfigError` for an item bound to a check that is not required.
     """
-    wanted: object = (
-        {"items": sorted(item.id for item in task.items)}
-        if task.items
-        else {"text": normalised(text_for_agent(task))}
-    )
+    bindings = _bindings(task.items, acceptance or {})
+    _refuse_unknown(task.items, bindings, [check.id for check in checks])
+    wanted: dict[str, object] = {"text": normalised(text_for_agent(task))}
+    if task.items:
+        wanted = {"items": sorted(item.id for item in task.items)}
+        if bindings:
+            wanted["bindings"] = {
+                item: sorted(f"{one.kind}={one.value}" for one in bound)
+                for item, bound in bindings.items()
+            }
+        if strict:
+            wanted["strict"] = True
     demanded = [
         {
             "id": check.id,
@@ -133,7 +134,61 @@ def build_contract(task: Task, checks: Sequence[CheckSpec]) -> Contract:
         hash=digest({"contract": 1, "task": wanted, "checks": demanded}),
         items=task.items,
         checks=tuple(checks),
+        bindings=bindings,
+        strict=strict,
+        notes=tuple(_contract_notes(task.items, strict)),
     )
+
+
+def _bindings(
+    items: Sequence[AcceptanceItem], mapped: Mapping[str, Sequence[Binding]]
+) -> dict[str, tuple[Binding, ...]]:
+    """What each item is bound to: by its line, else by the map, else by an id it was given."""
+    found: dict[str, tuple[Binding, ...]] = {}
+    table = {normalised(key): bindings for key, bindings in mapped.items()}
+    for item in items:
+        names = [one.value for one in item.bindings if one.kind is BindingKind.ID]
+        digits = [item.id[:end] for end in range(len("acc-") + 8, len(item.id) + 1)]
+        keys = (item.text, *names, *digits)
+        more = tuple(one for key in keys for one in table.get(key, ()))
+        bound = _firm(item.bindings) or _firm(more) or (*item.bindings, *more)
+        if bound:
+            found[item.id] = tuple(dict.fromkeys(bound))
+    return found
+
+
+def _firm(bindings: Sequence[Binding]) -> tuple[Binding, ...]:
+    """Those that say themselves what the evidence is; an id waits for evidence to carry it."""
+    return tuple(one for one in bindings if one.kind is not BindingKind.ID)
+
+
+def _refuse_unknown(
+    items: Sequence[AcceptanceItem],
+    bindings: Mapping[str, Sequence[Binding]],
+    checks: Sequence[str],
+) -> None:
+    problems = [
+        f"the acceptance item “{brief(item.text)}” is bound to the check `{name}`, which is not "
+        f"there; known: {', '.join(checks) or 'none'}"
+        for item in items
+        for name in unknown_checks(bindings.get(item.id, ()), checks)
+    ]
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _contract_notes(items: Sequence[AcceptanceItem], strict: bool) -> Iterator[str]:
+    for item in items:
+        if item.times > 1:
+            yield (
+                f"the acceptance item “{brief(item.text)}” stands {item.times} times in the task, "
+                "and counts once"
+            )
+    if strict and not items:
+        yield (
+            "`acceptance` is strict, but the task has no task list (`- [ ] …`): only the checks "
+            "are demanded"
+        )
 
 
 def explicitly_off(task: Task) -> str | None:
@@ -149,129 +204,21 @@ def explicitly_off(task: Task) -> str | None:
     return None
 
 
-# --- acceptance items -----------------------------------------------------------------------
-
-
-def items_of(markdown: str) -> tuple[AcceptanceItem, ...]:
-    """The task-list lines of ``markdown`` outside code and comments, equal ones once.
-
-    An item is the first paragraph of a list item that starts with ``[ ]``, ``[x]`` or ``[X]``
-    (GitHub's task lists); whether it is ticked says nothing. Its id survives re-wrapping,
-    reordering and ticking. Raises :class:`ConfigError` for more than 1,024.
-    """
-    found: dict[str, AcceptanceItem] = {}
-    for content in _list_items(_markdown().parse(visible(markdown))):
-        tick = _TICK.match(content)
-        if tick is None:
-            continue
-        text = normalised(content[tick.end() :])
-        name = f"acc-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        found.setdefault(name, AcceptanceItem(name, text))
-    if len(found) > MAX_ITEMS:
-        raise ConfigError(
-            f"the task has {len(found):,} acceptance items; at most {MAX_ITEMS:,} are allowed: "
-            "split it into several tasks"
-        )
-    return tuple(found.values())
-
-
-def normalised(text: str) -> str:
-    """One spelling of equal words: NFC, white space collapsed, case kept."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+# --- its words ------------------------------------------------------------------------------
 
 
 def first_heading(markdown: str) -> str:
     """The text of the first heading people see in ``markdown``, or nothing."""
-    tokens = _markdown().parse(visible(markdown))
+    tokens = commonmark().parse(visible(markdown))
     for opened, inline in pairwise(tokens):
         if opened.type == "heading_open" and inline.content.strip():
             return normalised(inline.content)
     return ""
 
 
-def _list_items(tokens: Sequence[Token]) -> Iterator[str]:
-    for opened, paragraph, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if opened.type == "list_item_open" and paragraph.type == "paragraph_open":
-            yield inline.content
-
-
-# --- what people see ------------------------------------------------------------------------
-
-
-def visible(markdown: str) -> str:
-    """``markdown`` without what its rendered page hides; line ends become ``\\n``.
-
-    Gone are HTML comments (and the markup browsers take for one), control, bidirectional and
-    other characters without ink, terminal escapes. Comments shown as code stay: people see them.
-    """
-    lines = markdown.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    hiding = "<!" in markdown or "<?" in markdown
-    # From the last block to the first, so that the line numbers of the others stay true.
-    for token in reversed(_markdown().parse("\n".join(lines)) if hiding else []):
-        if token.map is None:
-            continue
-        start, end = token.map
-        text = "\n".join(lines[start:end])
-        if token.type == "html_block":
-            text, unclosed = _without_comments(text)
-            # A browser looks for the end of a comment beyond the block that Markdown ends.
-            lines[start : len(lines) if unclosed else end] = [text]
-        elif token.type == "inline" and _hides(token):
-            lines[start:end] = [_without_comments(text, keep_unclosed=True)[0]]
-    return _with_ink("\n".join(lines))
-
-
-def _hides(inline: Token) -> bool:
-    return any(
-        part.type == "html_inline" and part.content.startswith(("<!", "<?"))
-        for part in inline.children or ()
-    )
-
-
-def _without_comments(text: str, *, keep_unclosed: bool = False) -> tuple[str, bool]:
-    """``text`` without comments, and whether one was still open at its end."""
-    kept: list[str] = []
-    never_closed: set[str] = set()
-    at = 0
-    for opened in _OPENING.finditer(text):
-        start, opening = opened.start(), opened[0]
-        if start < at or opening in never_closed:
-            continue
-        closing = "-->" if opening == "<!--" else ">"
-        end = text.find(closing, start + 2)
-        if end >= 0:
-            kept.append(text[at:start])
-            at = end + len(closing)
-        elif keep_unclosed:
-            never_closed.add(opening)
-        else:
-            return "".join((*kept, text[at:start])), opening == "<!--"
-    return "".join((*kept, text[at:])), False
-
-
-def _with_ink(text: str) -> str:
-    text = _INKLESS.sub("", _TERMINAL.sub("", text))
-    return "".join(kept for character in text if (kept := _ink(character)))
-
-
-@cache
-def _ink(character: str) -> str:
-    if character in "\n\t":
-        return character
-    match unicodedata.category(character):
-        case "Cc" | "Cf":
-            return ""
-        case "Zl" | "Zp":
-            return "\n"
-        case "Cs":  # half of a character: bytes that were not UTF-8
-            return "\ufffd"
-        case _:
-            return character
-
-
 def _prose(markdown: str) -> Iterator[str]:
     """The words of ``markdown`` that are not code, block by block."""
-    for token in _markdown().parse(markdown):
+    for token in commonmark().parse(markdown):
         parts = token.children or () if token.type == "inline" else ()
         words = [part.content if part.type == "text" else " " for part in parts if not part.nesting]
         if words:
@@ -291,11 +238,3 @@ def _first_line(text: str, limit: int = MAX_TITLE) -> str:
         if title := normalised(_HEADING.sub("", line)):
             return title if len(title) <= limit else f"{title[: limit - 1].rstrip()}…"
     return ""
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    # Imported late: commands that read no task should not pay for it.
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark")

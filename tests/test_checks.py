@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from navci.evidence.checks import (
+    OUTPUT_LIMIT,
     definition,
     receipt_stands,
 )
@@ -252,3 +253,14 @@ def test_a_receipt_says_what_was_run_and_when(bench: Bench) -> None:
     )
     assert receipt.started <= receipt.ended and receipt.ended.endswith("Z")
     assert receipt.definition == definition(CheckSpec("tests", "true", (), 20.0))
+
+
+def test_of_a_flood_the_start_and_the_end_are_kept(bench: Bench) -> None:
+    """The start is as long as the limit, the end is what the check's excerpt is made of."""
+    over = OUTPUT_LIMIT + 100_000
+    result = bench(f"head -c {over} /dev/zero | tr '\\0' x; echo; echo the very end; exit 1")
+    kept = (bench.output / "check-tests.out").read_bytes()
+    assert OUTPUT_LIMIT < len(kept) < OUTPUT_LIMIT + 70_000
+    assert kept.endswith(b"\nthe very end\n")
+    assert b"[navci: cut here; the end follows]" in kept
+    assert "the very end\n[navci: the output was too long to be kept whole]" in result.excerpt

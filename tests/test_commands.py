@@ -125,8 +125,8 @@ def test_untrusted_output_is_limited(lines: int, size: int, kept: int) -> None:
     stream = io.StringIO()
     console = Console(stream, max_lines=lines, max_bytes=size)
     with console.untrusted("/run/agent.out") as show:
-        for number in range(10_000):
-            show(f"line {number}")
+        said = [show(f"line {number}") for number in range(10_000)]
+    assert said == [True] * kept + [False] * (10_000 - kept)
     shown = stream.getvalue().splitlines()
     assert shown[:kept] == [f"    line {number}" for number in range(kept)]
     assert shown[kept:] == [f"    (output cut after {kept} lines; more of it is in /run/agent.out)"]

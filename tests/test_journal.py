@@ -75,6 +75,7 @@ THREE = [observe("check:t", number=n) for n in (1, 2, 3)]
 
 
 def test_everything_comes_back(ours: Git) -> None:
+    head = git(ours.git_dir, "rev-parse", "HEAD")
     memory = Memory(
         hashes=("a0524c",), failures_since_event=2, streak=3, events=1,
         strategies=(Strategy.RADICAL,), last_failure=Gaps(frozenset({"A"}), frozenset({"b"})),
@@ -82,7 +83,7 @@ def test_everything_comes_back(ours: Git) -> None:
     )  # fmt: skip
     state = State(
         TASK, run="r1", token="t", started="2026-11-30T22:15:00Z", base="b", base_branch="main",
-        origin="o", branch="navci/x", head="h", snapshot="s", contract="c", iteration=3, attempt=5,
+        origin="o", branch="navci/x", head=head, snapshot="s", contract="c", iteration=3, attempt=5,
         troubles=1, memory=memory, spent=Usage(0.1 + 0.2, 7), lease=take_lease("t", 1e9, 60.5),
         place="here", deciding=End.STAGNATED, closing=("pushed",), end=End.STAGNATED,
         reason="caf\u00e9 \udcff \U0001f600", shelved={"c1": memory},
@@ -135,6 +136,23 @@ def test_every_append_is_a_commit_and_a_snapshot_its_second_parent(ours: Git) ->
         "created TASK-7 #1",
     ]
     assert git(ours.git_dir, "ls-tree", "--name-only", REF).split() == ["event.json", "state.json"]
+
+
+def test_the_head_comes_along_wherever_the_journal_goes(ours: Git) -> None:
+    """The branch is pushed once, at the end; until then the journal alone holds its commits."""
+    first = git(ours.git_dir, "rev-parse", "HEAD")
+    tree = git(ours.git_dir, "rev-parse", "HEAD^{tree}")
+    second = git(ours.git_dir, "commit-tree", tree, "-p", first, "-m", "second")
+    journal = open_journal(ours)
+    state = State(TASK, run="r1", head=first)
+    journal.append(OPENED, state, snapshot=first)
+    journal.append(ATTEMPT, state)
+    journal.state = replace(state, head=second)
+    journal.append(JUDGED, journal.state, snapshot=first)
+    again = open_journal(ours)
+    again.append(CLOSING, again.state)
+    shown = git(ours.git_dir, "log", "--first-parent", "--format=%P", REF).splitlines()
+    assert [parents.split()[1:] for parents in shown] == [[], [first, second], [], [first]]
 
 
 def test_an_append_costs_the_same_however_long_the_journal_is(ours: Git) -> None:
@@ -444,12 +462,12 @@ def test_every_append_is_there_at_once_for_people_to_look_at(repo: Path, tmp_pat
     said = a_run(repo, [look, *wrong(40)], [look, *wrong(41)])
     assert seen.read_text().splitlines() == [
         "attempt TASK-7 #4 iteration 1",
-        "attempt TASK-7 #6 iteration 2",
+        "attempt TASK-7 #7 iteration 2",
     ], said
     kinds = [event["kind"] for event in journal_events(repo, TASK)]
     assert kinds == [
-        "created", "run_opened", "baseline", "attempt", "iteration", "attempt", "iteration",
-        "closing", "run_ended",
+        "created", "run_opened", "baseline", *("attempt", "snapshot", "iteration") * 2,
+        "run_ended",
     ]  # fmt: skip
 
 
@@ -464,7 +482,7 @@ def test_show_prints_the_ledger(repo: Path) -> None:
     ):  # fmt: skip
         assert part in show.stdout
     lines = run_navci(repo, "show", TASK, "--json").stdout.splitlines()
-    assert [json.loads(line)["seq"] for line in lines] == list(range(1, 10))
+    assert [json.loads(line)["seq"] for line in lines] == list(range(1, 11))
     assert run_navci(repo, "show").stdout == "TASK-7\n"
 
 

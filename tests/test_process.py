@@ -125,6 +125,19 @@ def test_flood_is_drained_counted_and_cut(step: Steps) -> None:
     assert "500,000,009 bytes were printed, the first 1,048,576 are kept" in finished.notes[0]
 
 
+def test_a_listener_that_has_heard_enough_is_told_no_more(step: Steps) -> None:
+    lines: list[str] = []
+
+    def listen(line: str) -> bool:
+        lines.append(line)
+        return len(lines) < 3
+
+    finished = step("seq 1 100000; printf end", on_line=listen)
+    assert lines == ["1", "2", "3"]
+    assert finished.tail.endswith("100000\nend")
+    assert step.output.stat().st_size == finished.bytes
+
+
 def test_200_megabytes_are_kept_whole(step: Steps) -> None:
     finished = step("head -c 200000000 /dev/zero", tail_bytes=100)
     assert not finished.truncated

@@ -12,7 +12,7 @@ import pytest
 from navci.evidence.secrets import find_secrets
 
 BASE62 = string.ascii_letters + string.digits
-_random = random.Random(7)  # noqa: S311 - made-up keys, the same in every run
+_random = random.Random(7)  # made-up keys, the same in every run
 
 
 def key(length: int, alphabet: str = BASE62) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from navci.errors import ConfigError
-from navci.model import CheckSpec, FailOn, Rules, Strategy
+from navci.model import Binding, BindingKind, CheckSpec, FailOn, Rules, Strategy
 from navci.settings import Settings, load
 
 PATH = ".agent/.nav-config.json"
@@ -50,6 +50,13 @@ def problems(*args: Any, **kwargs: Any) -> tuple[str, ...]:
         read(*args, **kwargs)
     assert caught.value.exit_code == 2
     return caught.value.problems
+
+
+def test_an_unknown_key_is_named_beside_what_its_absence_makes_wrong() -> None:
+    said = problems({"agent": ""}, {"navci": {"agnet": "claude"}})
+    assert "no agent is named" in said[0]
+    assert "`navci.agnet`" in said[1]
+    assert "did you mean `agent`?" in said[1]
 
 
 def navci(**keys: object) -> dict[str, object]:
@@ -141,6 +148,8 @@ def test_every_key_of_navcis_block_is_read() -> None:
             test_command="make test",
             junit="build/*.xml",
             checks={"lint": "ruff check", "unit": {"command": "make u", "timeout": "90s"}},
+            acceptance="strict",
+            acceptance_map={"AVATAR-1": "test=tests/test_a.py", "b": ["check=lint", "id=B-17"]},
             check_may_write=["*.lock"],
             check_timeout="5m",
             setup_command="make deps",
@@ -170,6 +179,11 @@ def test_every_key_of_navcis_block_is_read() -> None:
         CheckSpec("lint", "ruff check", (), 300.0, ("*.lock",)),
         CheckSpec("unit", "make u", (), 90.0, ("*.lock",)),
     )
+    assert settings.acceptance_strict
+    assert settings.acceptance_map == {
+        "AVATAR-1": (Binding(BindingKind.TEST, "tests/test_a.py"),),
+        "b": (Binding(BindingKind.CHECK, "lint"), Binding(BindingKind.ID, "B-17")),
+    }
     assert settings.agent_command == "bash 'my fix.sh' {prompt_file}"
     assert settings.agent_args == ("--model", "a b")
     assert settings.agent_env == ("API_KEY", "HOME")
@@ -278,6 +292,14 @@ BAD_IN_FILE = [
     ({"native": {"max_verify_failures": 1.5}}, "native.max_verify_failures", "1.5", "whole"),
     ({"simplification": {"enabled": "no"}}, "simplification.enabled", '"no"', "true or false"),
     ({"tom_features": {"diagnose_enabled": []}}, "diagnose_enabled", "a list", "true or false"),
+    (navci(acceptance="yes"), "navci.acceptance", '"yes"', "strict or lenient"),
+    (navci(acceptance=True), "navci.acceptance", "true", "strict or lenient"),
+    (navci(acceptance_map=["a"]), "navci.acceptance_map", "a", "by an item's id or text"),
+    (navci(acceptance_map={"a": "t::x"}), "acceptance_map", "t::x", "is written `test=<selector>`"),
+    (navci(acceptance_map={"a": 3}), "acceptance_map", "3", "`a` has no binding"),
+    (navci(acceptance_map={"a": []}), "acceptance_map", "a", "`a` has no binding"),
+    (navci(acceptance_map={"a": ["test="]}), "acceptance_map", "a", "nothing stands behind"),
+    (navci(acceptance_map={"a": "check=x"}), "acceptance_map", "`x`", "known: none"),
     (navci(agent=3), "navci.agent", "3", "the name of an agent"),
     (navci(iteration_timeout=60), "navci.iteration_timeout", "60", "like 90s, 60m or 5h"),
     (navci(iteration_timeout="60"), "navci.iteration_timeout", '"60"', "like 90s, 60m or 5h"),

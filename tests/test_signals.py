@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from navci.evidence.signals import MAX_TEXT, read_signals
-from navci.model import ExitSignal, Signals
+from navci.model import ExitSignal, Hypothesis, Signals
 
 F = "```"
 EXIT = '{"v":2,"type":"exit","success":true,"reason":"done"}'
@@ -171,6 +171,61 @@ def test_drops_a_wrong_block_and_says_so(text: str, complaint: str) -> None:
     assert found.exit is None
     assert len(found.complaints) == 1
     assert complaint in found.complaints[0]
+
+
+GUESSED = '{"v":2,"type":"hypothesis","gap":"check:t","cause":"stale cache","change":"clear it"}'
+GUESS = Hypothesis("check:t", "stale cache", "clear it")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        fence(GUESSED),
+        GUESSED,
+        f"<!--\n{fence(GUESSED)}-->",
+        f"<!-- nav-signal:v3:{GUESSED} -->",
+        fence(GUESSED.replace('"v":2,', '"success":true,"exit_signal":true,')),
+        f"{fence(GUESSED.replace('clear it', 'no'))}\n{fence(GUESSED)}",
+    ],
+)
+def test_a_hypothesis_is_no_exit_and_the_last_one_wins(text: str) -> None:
+    assert read_signals(text) == Signals(hypothesis=GUESS)
+
+
+def test_hypothesis_and_exit_stand_side_by_side() -> None:
+    for text in (f"{FENCE}\n\n{fence(GUESSED)}", f"{fence(GUESSED)}\n{FENCE}"):
+        assert read_signals(text) == Signals(exit=DONE, hypothesis=GUESS)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (GUESSED.replace('"check:t"', "7"), "`gap` has the wrong JSON type; it must be text"),
+        (GUESSED.replace('"stale cache"', "null"), "`cause` has the wrong JSON type"),
+        (GUESSED.replace('"clear it"', '["clear it"]'), "`change` has the wrong JSON type"),
+        (GUESSED.replace('"change"', '"changes"'), "`change` is missing"),
+        (GUESSED.replace('"v":2', '"v":"2"'), "`v` has the wrong JSON type"),
+        ('{"v":2,"type":"hypothesis","gap":<a>,"cause":<b>,"change":<c>}', "not valid JSON"),
+    ],
+)
+def test_a_wrong_hypothesis_is_dropped_and_said(text: str, complaint: str) -> None:
+    found = read_signals(f"{fence(GUESSED)}\n{fence(text)}")
+    assert found.hypothesis == GUESS
+    assert len(found.complaints) == 1 and complaint in found.complaints[0]
+
+
+@pytest.mark.parametrize("quote", ["> ", "    ", "- ", "1. "])
+def test_a_quoted_hypothesis_is_none(quote: str) -> None:
+    quoted = "\n".join(quote + line for line in fence(GUESSED).split("\n"))
+    assert read_signals(quoted).hypothesis is None
+    assert read_signals(f"````md\n{fence(GUESSED)}````").hypothesis is None
+
+
+def test_a_hypothesis_is_clean_and_too_long_a_one_stays_too_long() -> None:
+    said = read_signals(fence(GUESSED.replace("clear it", r"clear\n\u0007it" + "x" * 9000)))
+    assert said.hypothesis is not None
+    assert said.hypothesis.change.startswith("clear itx")
+    assert len(said.hypothesis.change) == 2001
 
 
 def test_a_dropped_block_does_not_hide_a_good_one() -> None:

@@ -250,6 +250,18 @@ def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
         assert f"text {number}" in (tmp_path / moved).read_text()
 
 
+def test_an_archived_document_is_found_under_its_own_name(tmp_path: Path) -> None:
+    """A run that was killed after the archive step is started again with the same options."""
+    task = read_task_file(put(tmp_path, BODY), tmp_path)
+    archive(task, tmp_path)
+    for name in (Path(NAME), tmp_path / NAME):
+        again = read_task_file(name, tmp_path)
+        assert (again.id, again.source, again.closed) == (task.id, task.source, True)
+        assert again.items == task.items
+    with pytest.raises(ConfigError, match="there is no task document"):
+        read_task_file(tmp_path.parent / "elsewhere" / Path(NAME).name, tmp_path)
+
+
 def test_archiving_again_after_an_interruption(tmp_path: Path) -> None:
     path = put(tmp_path, BODY)
     task = read_task_file(path, tmp_path)

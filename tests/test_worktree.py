@@ -430,6 +430,16 @@ def test_files_that_come_and_go_meanwhile(tree: Worktree, repo: Path) -> None:
     assert tree.tree() == base(tree)
 
 
+def test_the_markers_folder_is_never_followed(tree: Worktree, repo: Path) -> None:
+    write_files(repo, {".agent/.context-markers/m.md": "m", "a.log": "log"})
+    git(repo, "add", "-f", "-A")
+    git(repo, "commit", "-q", "-m", "markers")
+    commit = git(repo, "rev-parse", "HEAD")
+    tree.git.run("fetch", "-q", str(repo), commit)
+    tree.follow(commit)
+    assert set(changes(tree)) == {"a.log"}
+
+
 def test_unreadable_files_are_named_and_the_rest_is_measured() -> None:
     """In a process of another user when the tests run as root, who can read everything."""
     program = """
@@ -443,6 +453,7 @@ with tempfile.TemporaryDirectory() as name:
     top = Path(name)
     repo = make_repo(top / "repo", FILES)
     tree = measured(repo, top / "run")
+    assert changes(tree) == {}
     write_files(repo, {"a.txt": "changed", "b": "b", "secret/x": "x", "src/deep/c.py": "changed"})
     for path in ("a.txt", "secret", "src/deep"):
         (repo / path).chmod(0)
@@ -450,7 +461,8 @@ with tempfile.TemporaryDirectory() as name:
     for path in ("a.txt", "secret", "src/deep"):
         (repo / path).chmod(0o755)
 assert found == {"b": "A"}, found
-assert tree.unreadable == ("a.txt",), tree.unreadable
+assert tree.unreadable == ("a.txt", "secret", "src/deep", "src/deep/c.py"), tree.unreadable
+assert tree.closed == frozenset(), tree.closed
 """
     top = Path(__file__).parents[1]
     done = subprocess.run(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +126,8 @@ def read_event(env: Mapping[str, str]) -> Event | None:
             "or pass `issue`, `task` or `task-file`"
         )
     try:
+        if not stat.S_ISREG(Path(where).stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no file")  # and might never end
         payload = _Payload.model_validate(json.loads(Path(where).read_bytes()))
     except OSError as error:
         raise ConfigError(

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -18,9 +17,10 @@ _MARKS = {True: "✓", False: "✗", None: "-"}
 def doctor(as_json: bool) -> None:
     """Check git, Python, agents, settings and event; exit 1 when something must be mended."""
     from navci.setup.doctor import examine
+    from navci.system.files import current_folder
     from navci.system.neutral import plain
 
-    findings = examine(Path.cwd(), os.environ)
+    findings = examine(current_folder(), os.environ)
     if as_json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
 from navci import __version__
+from navci.system.streams import open_streams, settle_streams
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("navci.cli.run", "run", "Run the loop on a task until the evidence says done."),
@@ -18,6 +20,13 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 
 class LazyGroup(click.Group):
     """A group that knows its commands' names and help, and imports one only to run it."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        open_streams()
+        try:
+            return super().main(*args, **kwargs)
+        finally:
+            settle_streams()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

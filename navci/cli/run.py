@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -76,6 +76,7 @@ def run(**options: object) -> None:
     from navci.loop.main import run_loop
     from navci.loop.run import RunRequest
     from navci.system.clock import SYSTEM_CLOCK
+    from navci.system.files import current_folder
     from navci.system.process import StopFlag
 
     as_json = bool(options.pop("json_output"))
@@ -84,10 +85,11 @@ def run(**options: object) -> None:
     # With --json, standard output is the marker's alone.
     console = Console.for_env(sys.stderr if as_json else sys.stdout, environment)
     with StopFlag() as stop:
-        request = RunRequest(options, Path.cwd(), environment, SYSTEM_CLOCK, stop)
+        request = RunRequest(options, current_folder(), environment, SYSTEM_CLOCK, stop)
         outcome = run_loop(request, console)
     if as_json and outcome.report and outcome.report.marker:
-        click.echo(outcome.report.marker.read_text(encoding="utf-8"))
+        with contextlib.suppress(OSError):  # nobody reads it, or there is no room: the run is over
+            click.echo(outcome.report.marker.read_text(encoding="utf-8"))
     in_actions = runtime_info(environment).in_actions
     if in_actions and not fail_on:
         fail_on = outcome.fail_on

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import click
 
@@ -16,17 +15,18 @@ def show(task: str | None, as_json: bool) -> None:
     """Print the journal of TASK, or name the tasks that have one."""
     from navci.errors import NavciError
     from navci.setup.read_back import journal_lines, journal_records, tasks
+    from navci.system.files import current_folder
 
     try:
         if task is None:
-            names = tasks(Path.cwd())
+            names = tasks(current_folder())
             click.echo("\n".join(names) if names else "no task has a journal in this repository")
             return
         if as_json:
-            for record in journal_records(Path.cwd(), task):
+            for record in journal_records(current_folder(), task):
                 click.echo(json.dumps(record, sort_keys=True))
             return
-        for line in journal_lines(Path.cwd(), task):
+        for line in journal_lines(current_folder(), task):
             click.echo(line)
     except NavciError as error:
         click.echo(f"navci: {error}", err=True)

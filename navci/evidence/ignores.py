@@ -17,6 +17,7 @@ MARKERS = ".agent/.context-markers"
 """Where markers are written, in whatever folder a run works in, or what an agent put in its place;
 never measured, never committed, whatever any rule says."""
 
+
 BUILT_IN = (
     "/.agent/.marker-log",
     "__pycache__/",
@@ -39,6 +40,11 @@ _WORD = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"|[^ \t\r\n
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
 _ESCAPED = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 _UNSAFE = re.compile(rb'[\x00-\x1f"\\\x7f]')
+
+
+def is_marker(path: str) -> bool:
+    """Whether ``path`` is a marker, or lies where markers are written."""
+    return f"/{MARKERS}/" in f"/{path}/"
 
 
 def exclude_file(gitignores: Mapping[str, bytes], globs: Sequence[str] = ()) -> bytes:

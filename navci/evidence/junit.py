@@ -6,60 +6,32 @@ A report that is missing, cut off, too deep, in another format or written with e
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
-import re
-import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
-
-from lxml import etree
 
 from navci.evidence.junit_ids import Namer
+from navci.evidence.junit_occurrences import Settled
+from navci.evidence.junit_reader import read_file
 from navci.evidence.junit_tally import Tally
-from navci.evidence.junit_target import Refused, ReportTarget, WrongRoot
 from navci.model import TestReport, Totals, Verdict
 from navci.system import neutral
 
-_CHUNK = 256 * 1024
-_QUIET_LIMIT = 10 * 1000 * 1000
 _REASONS = 20
+_NAMED_BYTES = 16 << 20
 
-# Encodings libxml2 reads the same way everywhere; a multi-byte one can hide markup.
-_ENCODINGS = re.compile(
-    r"utf-?8|(?:us-)?ascii|iso-?8859-?\d{1,2}|latin-?1|(?:windows-|cp)125\d|utf-?16(?:le|be)?",
-    re.IGNORECASE,
-)
-_DECLARED = re.compile(r"""^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "a zip file", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
-_SAID_BY_PARSER = {
-    "Extra content": "more follows after the end of its root element",
-    "Invalid bytes": "it holds bytes that are not in its encoding",
-}
 
-# Roots of what people hand in for JUnit, with what to do instead.
-_OTHER_FORMATS = {
-    "assemblies": "an xUnit.net v2 report; write JUnit with `dotnet test --logger junit`",
-    "assembly": "an xUnit.net report; write JUnit with `dotnet test --logger junit`",
-    "test-run": "an NUnit 3 report; write JUnit with `dotnet test --logger junit` "
-    "or `--result=junit.xml;transform=nunit3-junit.xslt`",
-    "test-results": "an NUnit 2 report; convert it with the nunit-to-junit stylesheet",
-    "TestRun": "a TRX report; write JUnit with `dotnet test --logger junit`",
-    "testng-results": "a TestNG report; name the files of its junitreports/ folder instead",
-    "html": "an HTML page; look whether an error page was saved instead of the report",
-    "checkstyle": "a Checkstyle report about style, not about tests; remove it from `junit:`",
-    "coverage": "a coverage report; remove it from `junit:`",
-    "report": "a JaCoCo report about coverage; remove it from `junit:`",
-    "robot": "Robot Framework's own output; write JUnit with `robot --xunit junit.xml`",
-    "Site": "CTest's own report; write JUnit with `ctest --output-junit junit.xml`",
-    "Catch2TestRun": "Catch2's own report; write JUnit with `--reporter junit`",
-    "Catch": "Catch's own report; write JUnit with `--reporter junit`",
-    "TestLog": "a Boost.Test log; write JUnit with `--log_format=JUNIT`",
-    "testExecutions": "SonarQube's generic format; write JUnit instead",
-    "testcase": "a single testcase; put it inside a <testsuite>",
-}
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What one file says on its own. ``red`` are the ids of tests that failed or errored."""
+
+    path: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    totals: Totals
+    red: tuple[str, ...] = ()
+    oddities: tuple[str, ...] = ()
 
 
 def read_reports(paths: Sequence[Path], root: Path) -> TestReport:
@@ -68,37 +40,18 @@ def read_reports(paths: Sequence[Path], root: Path) -> TestReport:
     Any file that cannot be used makes the whole *unusable*, whatever the others say; what the
     others hold is kept, so that people and the agent see it. Never raises for what is in a file.
     """
-    namer = Namer(root)
-    total = Tally()
-    unusable: list[str] = []
-    digests: dict[str, str] = {}
-    for path in dict.fromkeys(paths):
-        name = relative_name(path, root)
-        shown = neutral.show_path(name)
-        tally, digest, problem = _read(path, namer)
-        if digest:
-            digests[name] = digest
-        if tally is None:
-            unusable.append(f"{shown}: {problem}")
-        else:
-            tally.failures = [f"{shown}: {failure}" for failure in tally.failures]
-            tally.doubts = [f"{shown}: {doubt}" for doubt in tally.doubts]
-            total.merge(tally)
-    repeated = total.settle()
-    verdict, reasons = _judge(total, unusable, len(paths))
-    _, skipped, failed, errored = total.counts
-    return TestReport(
-        verdict=verdict,
-        reasons=tuple(reasons),
-        totals=Totals(total.cases, total.passed_cases, failed, errored, skipped, total.flaky),
-        passed=frozenset(total.passed),
-        red=total.red,
-        skipped=frozenset(total.skipped),
-        unloaded=frozenset(total.unloaded.values()),
-        digests=digests,
-        oddities=tuple(total.oddities),
-        repeated=repeated,
-    )
+    report, _ = _read_all(paths, root, names=True, each=False)
+    return report
+
+
+def survey_reports(paths: Sequence[Path], root: Path) -> tuple[TestReport, tuple[FileReport, ...]]:
+    """The same for a person, and what each file says on its own; red tests are always named.
+
+    Over 16 MiB of reports passed and skipped tests are counted, not named: ``passed``,
+    ``skipped``, ``repeated`` and ``acceptance`` of the report are empty.
+    """
+    names = sum(_size(path) for path in paths) <= _NAMED_BYTES
+    return _read_all(paths, root, names=names, each=True)
 
 
 def relative_name(path: Path, root: Path) -> str:
@@ -107,6 +60,63 @@ def relative_name(path: Path, root: Path) -> str:
     if name.startswith(".."):
         name = str(path)
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _read_all(
+    paths: Sequence[Path], root: Path, *, names: bool, each: bool
+) -> tuple[TestReport, tuple[FileReport, ...]]:
+    namer = Namer(root)
+    total = Tally.empty(names=names)
+    unusable: list[str] = []
+    digests: dict[str, str] = {}
+    files: list[FileReport] = []
+    for path in dict.fromkeys(paths):
+        name = relative_name(path, root)
+        shown = neutral.show_path(name)
+        tally, digest, problem = read_file(path, namer, names=names)
+        if digest:
+            digests[name] = digest
+        if tally is None:
+            unusable.append(f"{shown}: {problem}")
+            files.append(FileReport(name, Verdict.UNUSABLE, (problem,), Totals()))
+            continue
+        total.merge(tally, shown)
+        if each:
+            files.append(_on_its_own(name, tally))
+    settled = total.settle()
+    return _together(total, settled, unusable, digests), tuple(files)
+
+
+def _on_its_own(name: str, tally: Tally) -> FileReport:
+    tally.settle()
+    verdict, reasons = _judge(tally, [], 1)
+    return FileReport(
+        name, verdict, tuple(reasons), _totals(tally), tuple(tally.red), tuple(tally.oddities)
+    )
+
+
+def _together(
+    total: Tally, settled: Settled, unusable: list[str], digests: dict[str, str]
+) -> TestReport:
+    verdict, reasons = _judge(total, unusable, len(digests) + len(unusable))
+    return TestReport(
+        verdict=verdict,
+        reasons=tuple(reasons),
+        totals=_totals(total),
+        passed=settled.passed,
+        red=total.red,
+        skipped=settled.skipped,
+        unloaded=frozenset(total.unloaded.values()),
+        digests=digests,
+        oddities=tuple(total.oddities),
+        repeated=settled.repeated,
+        acceptance={value: frozenset(tests) for value, tests in total.acceptance.items()},
+    )
+
+
+def _totals(tally: Tally) -> Totals:
+    _, skipped, failed, errored = tally.counts
+    return Totals(tally.cases, tally.passed_cases, failed, errored, skipped, tally.flaky)
 
 
 def _judge(total: Tally, unusable: list[str], files: int) -> tuple[Verdict, list[str]]:
@@ -144,115 +154,8 @@ def _first(reasons: list[str]) -> list[str]:
     return unique[:_REASONS] + ([f"… and {rest} more of this kind"] if rest > 0 else [])
 
 
-def _read(path: Path, namer: Namer) -> tuple[Tally | None, str, str]:
-    """The report's tally, or ``None`` and the problem; the SHA-256 of what was read."""
+def _size(path: Path) -> int:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return None, "", _cannot_open(error)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        return None, "", "it is no regular file; a report must be one"
-    with os.fdopen(handle, "rb", buffering=0) as stream:
-        hashing = hashlib.sha256()
-        try:
-            tally, problem = _parse(stream, hashing, namer)
-            while chunk := stream.read(_CHUNK):
-                hashing.update(chunk)
-        except OSError as error:
-            return None, "", f"it cannot be read ({error.strerror})"
-    return tally, hashing.hexdigest(), problem
-
-
-def _cannot_open(error: OSError) -> str:
-    match error.errno:
-        case errno.ELOOP:
-            return "it is a symbolic link; a report must be a regular file"
-        case errno.ENOENT | errno.ENOTDIR:
-            return "it does not exist"
-        case errno.ENXIO:
-            return "it is no regular file; a report must be one"
-        case _:
-            return f"it cannot be opened ({error.strerror})"
-
-
-def _parse(stream: IO[bytes], hashing: hashlib._Hash, namer: Namer) -> tuple[Tally | None, str]:
-    target = ReportTarget(namer)
-    parser = etree.XMLParser(
-        target=target,  # type: ignore[arg-type] # the stubs want what lxml does not
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=True,  # our own limits are tighter, and say what is wrong
-        remove_comments=True,
-        remove_pis=True,
-    )
-    chunk = stream.read(_CHUNK)
-    head = chunk[:1024]
-    quiet = 0
-    complete = False
-    try:
-        _refuse_head(chunk)
-        while chunk:
-            hashing.update(chunk)
-            events = target.events
-            parser.feed(chunk)
-            quiet = 0 if target.events > events else quiet + len(chunk)
-            if quiet > _QUIET_LIMIT:
-                raise Refused("one text or attribute in it is longer than 10 MB")
-            chunk = stream.read(_CHUNK)
-        complete = True
-        parser.close()
-    except WrongRoot as error:
-        return None, _wrong_root(error.root)
-    except Refused as error:
-        return None, str(error)
-    except etree.XMLSyntaxError as error:
-        return None, _not_xml(error, head, complete)
-    except Exception as error:  # whatever a parser makes of hostile bytes, it is no evidence
-        return None, f"it cannot be parsed ({type(error).__name__}: {neutral.one_line(str(error))})"
-    return target.tally, ""
-
-
-def _refuse_head(chunk: bytes) -> None:
-    """Refuse what libxml2 would read, but others would read differently or not at all."""
-    if not chunk.strip(b"\0 \t\r\n\xef\xbb\xbf"):
-        raise Refused("it is empty; the run that should have written it broke off")
-    for magic, what in _COMPRESSED.items():
-        if chunk.startswith(magic):
-            raise Refused(f"it is compressed ({what}); write it uncompressed")
-    wide = ""
-    if chunk.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")):
-        raise Refused("it is UTF-32; write it as UTF-8")
-    if chunk.startswith((b"\xff\xfe", b"<\0")):
-        wide = "utf-16-le"
-    elif chunk.startswith((b"\xfe\xff", b"\0<")):
-        wide = "utf-16-be"
-    text = chunk[:1024].decode(wide or "latin-1", "replace").lstrip("\ufeffï»¿")
-    declared = match[1] if (match := _DECLARED.match(text)) else ""
-    if declared and not _ENCODINGS.fullmatch(declared):
-        shown = neutral.one_line(declared, 40)
-        raise Refused(f"its encoding `{shown}` is not supported; write it as UTF-8")
-    if bool(wide) != declared.lower().startswith(("utf-16", "utf16")) and (wide == "" or declared):
-        said = neutral.one_line(declared, 40)
-        raise Refused(f"it says its encoding is `{said}`, and it is not; write it as UTF-8")
-
-
-def _wrong_root(root: str) -> str:
-    if known := _OTHER_FORMATS.get(root):
-        return f"it is {known}"
-    return f"its root element is <{neutral.one_line(root, 60)}>, not <testsuites> or <testsuite>"
-
-
-def _not_xml(error: etree.XMLSyntaxError, head: bytes, complete: bool) -> str:
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0")) and not start.startswith(b"<"):
-        begins = neutral.one_line(start[:60].decode("utf-8", "replace"), 40)
-        return f"it is not XML; it begins with `{begins}`"
-    message = neutral.one_line(error.msg or "", 200)
-    for begin, meaning in _SAID_BY_PARSER.items():
-        if message.startswith(begin):
-            return meaning
-    if complete:  # all of it was read without a complaint, and then something was missing
-        return "it ends too early: it was cut off while being written"
-    return f"line {error.lineno}: it is not well-formed XML ({message})"
+        return path.lstat().st_size
+    except OSError:
+        return 0

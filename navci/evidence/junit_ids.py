@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 _ID_LIMIT = 1024
-_CLASSES = 10_000
 _SETUP = re.compile(r"setUp(?:Class|Module) \((.+)\)")
 _SOURCE_FILE = re.compile(r"[^\s:][^:]*\.(?:[cm]?[jt]sx?|py|rb|php|vue|svelte|dart|lua|exs?)")
 _CLASS_LEVEL = frozenset({"", "initializationError", "executionError", "classMethod"})
@@ -25,21 +24,25 @@ class Namer:
     def __init__(self, root: Path) -> None:
         tops = {str(root.absolute()), os.path.realpath(root)} - {"/"}
         self._tops = tuple(top + "/" for top in sorted(tops, key=len, reverse=True))
-        self._prefixes: dict[str, str] = {}
 
-    def test_id(self, classname: str, name: str, file: str) -> str:
+    def test_id(self, classname: str, name: str, file: str = "") -> str:
         """``<classname>::<name>``; ``<file>::`` before it when the class says nothing more.
 
         Longer than 1,024 characters: cut, with a hash of the whole in its place, so that
         different tests stay different.
         """
-        prefix = self._prefixes.get(classname)
-        if prefix is None:
-            prefix = self._remember(classname)
-        test = prefix + (self.stable(name) if "/" in name else name)
+        test = self.stable(f"{classname}::{name}")
         if file and (not classname or classname == name):
             test = f"{self.file(file)}::{test}"
         return test if len(test) <= _ID_LIMIT else _cut(test)
+
+    def plain_ids(self, tests: list[str]) -> list[str]:
+        """Ids of tests whose class says enough, ``<classname>::<name>`` each, put right."""
+        if "/" in "".join(tests):
+            tests = [self.stable(test) for test in tests]
+        if max(map(len, tests), default=0) > _ID_LIMIT:
+            tests = [test if len(test) <= _ID_LIMIT else _cut(test) for test in tests]
+        return tests
 
     def stable(self, text: str) -> str:
         """``text`` with the repository's own paths relative to it."""
@@ -47,12 +50,6 @@ class Namer:
             for top in self._tops:
                 text = text.replace(f"file://{top}", "").replace(top, "")
         return text
-
-    def _remember(self, classname: str) -> str:
-        if len(self._prefixes) >= _CLASSES:
-            self._prefixes.clear()
-        prefix = self._prefixes[classname] = f"{self.stable(classname)}::"
-        return prefix
 
     def file(self, file: str) -> str:
         """A source file as the repository knows it; only its name when it lies elsewhere."""

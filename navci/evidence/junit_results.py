@@ -11,7 +11,7 @@ from junitparser.xunit2 import RerunError, RerunFailure, TestCase
 from lxml import etree
 
 from navci.evidence.junit_ids import Namer
-from navci.evidence.junit_tally import Status
+from navci.evidence.junit_occurrences import Status
 from navci.system import neutral
 
 # Local names of result elements, in lower case, to the names junitparser knows.
@@ -49,6 +49,8 @@ _PLACE = re.compile(
     r"(?<![\w.@+/\\-])([\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,5})(?::|\", line )(\d{1,9})"
 )
 _EXCERPT_BYTES = 2048
+_VALUE_LIMIT = 4096
+_ACCEPTANCE_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +96,16 @@ def read_case(attrib: Mapping[str, str], element: etree._Element | None) -> Outc
 
 def worst_words(element: etree._Element | None) -> tuple[str, str]:
     """Message and text of the worst result."""
-    if element is None or not len(element):
+    results = [] if element is None else list(element)
+    if not results:
         return "", ""
-
-    def severity(result: etree._Element) -> int:
-        tag = str(result.tag)
-        return _SEVERITY.index(tag) if tag in _SEVERITY else len(_SEVERITY)
-
-    worst = min(element, key=severity)
+    worst = results[0] if len(results) == 1 else min(results, key=_severity)
     return worst.get("message") or "", worst.text or ""
+
+
+def _severity(result: etree._Element) -> int:
+    tag = str(result.tag)
+    return _SEVERITY.index(tag) if tag in _SEVERITY else len(_SEVERITY)
 
 
 def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) -> str:
@@ -120,3 +123,9 @@ def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) ->
     parts.append(text.strip("\n"))
     shown = neutral.excerpt("\n".join(part for part in parts if part), 1_800, 300)
     return shown.encode()[:_EXCERPT_BYTES].decode(errors="ignore").strip()
+
+
+def acceptance_ids(value: str) -> tuple[str, ...]:
+    """The acceptance items that a property's value names, apart by spaces or commas."""
+    ids = value[:_VALUE_LIMIT].replace(",", " ").split()
+    return tuple(item for item in ids if len(item) <= _ACCEPTANCE_LIMIT)

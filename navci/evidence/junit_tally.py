@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 
+from navci.evidence.junit_occurrences import (
+    HashedOccurrences,
+    NamedOccurrences,
+    Occurrences,
+    Settled,
+    Status,
+)
 from navci.system import neutral
 
-_EXCERPTS = 1_000
+_EXCERPTS = 2_000
 _NOTES = 50
 _REASONS = 1_000
-
-
-class Status(IntEnum):
-    """A testcase's result. Of several for one test the greatest counts, never the best."""
-
-    PASSED = 0
-    SKIPPED = 1
-    FAILED = 2
-    ERRORED = 3
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts are of testcase elements, sets are of ids.
 
-    ``repeats`` counts how often an id came again in the set it was already in. ``unloaded`` maps
-    the id of a testcase that stands for a module which did not load to that module. ``failures``
-    are failures outside any testcase, ``doubts`` reasons why a report without a failure still
-    proves nothing.
+    ``ids`` are the tests that occurred, ``red`` the excerpts of those that failed or errored.
+    ``unloaded`` maps the id of a testcase that stands for a module which did not load to that
+    module; ``acceptance`` a value of the property of that name to the tests that carry it.
+    ``failures`` are failures outside any testcase, ``doubts`` reasons why a report without a
+    failure still proves nothing.
     """
 
+    ids: Occurrences
     cases: int = 0
     counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # of PASSED: see passed_cases
     flaky: int = 0
-    passed: set[str] = field(default_factory=set)
-    skipped: set[str] = field(default_factory=set)
     red: dict[str, str] = field(default_factory=dict)
-    repeats: dict[str, int] = field(default_factory=dict)
     unloaded: dict[str, str] = field(default_factory=dict)
+    acceptance: dict[str, set[str]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     oddities: dict[str, None] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, *, names: bool) -> Tally:
+        """A tally that keeps the names of passed tests, or only counts them."""
+        return cls(NamedOccurrences() if names else HashedOccurrences())
 
     @property
     def passed_cases(self) -> int:
@@ -50,22 +52,21 @@ class Tally:
         return self.cases - sum(self.counts)
 
     def add(self, test: str, status: Status) -> None:
-        """One testcase element that is not simply passed; ``passed`` is filled by the reader."""
+        """One testcase element."""
         self.cases += 1
-        if test in self._ids(status):
-            self.repeats[test] = self.repeats.get(test, 0) + 1
-        match status:
-            case Status.PASSED:
-                self.passed.add(test)
-                return
-            case Status.SKIPPED:
-                self.skipped.add(test)
-            case _:
-                self.red.setdefault(test, "")
-        self.counts[status] += 1
+        self.ids.add(test, status)
+        if status is not Status.PASSED:
+            self.counts[status] += 1
+        if status >= Status.FAILED:
+            self.red.setdefault(test, "")
+
+    def passed(self, tests: Sequence[str]) -> None:
+        """Many passed testcase elements at once."""
+        self.cases += len(tests)
+        self.ids.passed(tests)
 
     def wants_excerpt(self, test: str) -> bool:
-        """Whether an excerpt for ``test`` would be kept: the first, of the first 1,000 tests."""
+        """Whether an excerpt for ``test`` would be kept: the first, of the first 2,000 tests."""
         return len(self.red) <= _EXCERPTS and not self.red.get(test)
 
     def odd(self, note: str) -> None:
@@ -83,62 +84,49 @@ class Tally:
         if len(self.doubts) < _REASONS:
             self.doubts.append(reason)
 
-    def merge(self, other: Tally) -> None:
-        """Take in another report; the same test in both is one test, repeated."""
-        for test, count in other.repeats.items():
-            self.repeats[test] = self.repeats.get(test, 0) + count
-        for mine, theirs in (
-            (self.passed, other.passed),
-            (self.skipped, other.skipped),
-            (self.red.keys(), other.red.keys()),
-        ):
-            for test in mine & theirs:
-                self.repeats[test] = self.repeats.get(test, 0) + 1
+    def accept(self, values: Iterable[str], test: str) -> None:
+        """``test`` is evidence for the acceptance items that ``values`` name."""
+        for value in values:
+            self.acceptance.setdefault(value, set()).add(test)
+
+    def merge(self, other: Tally, source: str) -> None:
+        """Take in another report, kept the same way; its reasons begin with ``source``."""
+        self.ids.merge(other.ids)
         self.cases += other.cases
         self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         self.flaky += other.flaky
-        if self.passed:
-            self.passed |= other.passed
-        else:
-            self.passed = other.passed  # one big report is not held twice
-        self.skipped |= other.skipped
         self.unloaded |= other.unloaded
         for test, excerpt in other.red.items():
             if not self.red.get(test):
                 self.red[test] = excerpt if len(self.red) <= _EXCERPTS else ""
-        self.failures += other.failures
-        self.doubts += other.doubts
+        for value, tests in other.acceptance.items():
+            self.acceptance.setdefault(value, set()).update(tests)
+        self.failures += [f"{source}: {failure}" for failure in other.failures]
+        self.doubts += [f"{source}: {doubt}" for doubt in other.doubts]
         for note in other.oddities:
             self.odd(note)
 
-    def settle(self) -> dict[str, int]:
-        """Leave every id in one set only: red before skipped before passed.
+    def settle(self) -> Settled:
+        """Leave every id in one set only, and note those that occur more than once.
 
-        Gives back the ids that occur more than once, with how often. A testcase that stands for a
-        module takes the module's name.
+        A testcase that stands for a module takes the module's name.
         """
-        for test in (*(self.red.keys() & self.skipped), *(self.red.keys() & self.passed)):
-            self.repeats[test] = self.repeats.get(test, 0) + 1
-        for test in self.skipped & self.passed:
-            self.repeats[test] = self.repeats.get(test, 0) + 1
-        self.skipped -= self.red.keys()
-        self.passed -= self.skipped
-        self.passed -= self.red.keys()
+        settled = self.ids.settle(self.red.keys())
         for test, module in self.unloaded.items():
             self.red[module] = self.red.pop(test, "") or self.red.get(module, "")
-        if self.repeats:
-            most = max(self.repeats, key=lambda test: self.repeats[test])
-            self.odd(
-                f"{len(self.repeats)} ids occur more than once and the worst result of each "
-                f"counts; {neutral.one_line(most, 100)} occurs {self.repeats[most] + 1} times"
-            )
-        return {test: count + 1 for test, count in self.repeats.items()}
+        if settled.again:
+            self.odd(_repetition(settled))
+        return settled
 
-    def _ids(self, status: Status) -> Set[str]:
-        match status:
-            case Status.PASSED:
-                return self.passed
-            case Status.SKIPPED:
-                return self.skipped
-            case _:
-                return self.red.keys()
+
+def _repetition(settled: Settled) -> str:
+    if settled.repeated:
+        most = max(settled.repeated, key=lambda test: settled.repeated[test])
+        which = neutral.one_line(most, 100)
+    else:
+        which = "one of them"
+    ids = "1 id occurs" if settled.again == 1 else f"{settled.again} ids occur"
+    return (
+        f"{ids} more than once and the worst result of each counts; "
+        f"{which} occurs {settled.most} times"
+    )

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from navci.model import ExitSignal, Signals
+from navci.model import MAX_HYPOTHESIS, ExitSignal, Hypothesis, Signals
 from navci.system.neutral import one_line, plain
 
 MAX_TEXT = 1 << 20
@@ -36,7 +36,9 @@ _NO_REASON = "`no_op` counts only with `success` true and a `reason` that says w
 _HOW = {
     "type": "text, such as exit or status",
     "indicators": "an object whose values are true or false",
-    **dict.fromkeys(("phase", "reason", "message"), "text in double quotes"),
+    **dict.fromkeys(
+        ("phase", "reason", "message", "gap", "cause", "change"), "text in double quotes"
+    ),
     **dict.fromkeys(("success", "exit_signal", "no_op"), "true or false, without quotes"),
 }
 
@@ -60,6 +62,17 @@ class _Signal(BaseModel):
     message: str = ""
 
 
+class _Hypothesis(BaseModel):
+    """The fields of a hypothesis: which gap, why it is still open, what would be changed."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    v: int = 2
+    gap: str
+    cause: str
+    change: str
+
+
 class _BlockError(Exception):
     """A block that is dropped; the message tells the agent what was wrong with it."""
 
@@ -67,8 +80,9 @@ class _BlockError(Exception):
 def read_signals(text: str) -> Signals:
     """What ``text``, an agent's final message, signals. Pure, and never raises.
 
-    The last exit wins. Dropped blocks are named in ``complaints``, which hold nothing of the
-    message itself. Of a longer text only the last ``MAX_TEXT`` characters are read.
+    The last exit wins, and so does the last hypothesis. Dropped blocks are named in ``complaints``,
+    which hold nothing of the message itself. Of a longer text only the last ``MAX_TEXT`` characters
+    are read.
     """
     if len(text) > MAX_TEXT:
         text = text[-MAX_TEXT:].partition("\n")[2]
@@ -77,6 +91,7 @@ def read_signals(text: str) -> Signals:
         return Signals()
     exit_signal: ExitSignal | None = None
     phase: str | None = None
+    hypothesis: Hypothesis | None = None
     complaints: dict[str, None] = {}
     for block in _blocks(source):
         try:
@@ -86,6 +101,9 @@ def read_signals(text: str) -> Signals:
             continue
         if signal is None:
             continue
+        if isinstance(signal, _Hypothesis):
+            hypothesis = _stated(signal)
+            continue
         if signal.type == "status":
             phase = one_line(signal.phase, 40) or phase
             if signal.exit_signal:
@@ -94,7 +112,15 @@ def read_signals(text: str) -> Signals:
         exit_signal = _exit(signal)
         if signal.no_op and not exit_signal.no_op:
             complaints[_NO_REASON] = None
-    return Signals(exit_signal, phase, _bounded(list(complaints)))
+    return Signals(exit_signal, phase, _bounded(list(complaints)), hypothesis)
+
+
+def _stated(signal: _Hypothesis) -> Hypothesis:
+    # One character more than is read: the judge then sees that it is too long.
+    limit = MAX_HYPOTHESIS + 1
+    return Hypothesis(
+        *(one_line(text, limit) for text in (signal.gap, signal.cause, signal.change))
+    )
 
 
 def _exit(signal: _Signal) -> ExitSignal:
@@ -220,7 +246,7 @@ _JSON = json.JSONDecoder(
 )
 
 
-def _decode(block: str | _BlockError) -> _Signal | None:
+def _decode(block: str | _BlockError) -> _Signal | _Hypothesis | None:
     """The signal in ``block``; ``None`` when it is of a type navci does not act on."""
     if isinstance(block, _BlockError):
         raise block
@@ -233,11 +259,16 @@ def _decode(block: str | _BlockError) -> _Signal | None:
     if not isinstance(data, dict):
         raise _BlockError("it is JSON, but not an object; write one object in braces")
     kind = data.get("type", "status")
-    if isinstance(kind, str) and kind not in ("status", "exit"):
+    if isinstance(kind, str) and kind not in ("status", "exit", "hypothesis"):
         return None
     try:
-        return _Signal.model_validate(data)
+        return (_Hypothesis if kind == "hypothesis" else _Signal).model_validate(data)
     except ValidationError as error:
-        field = str(error.errors(include_input=False)[0]["loc"][0])
+        first = error.errors(include_input=False)[0]
+        field = str(first["loc"][0])
+        if first["type"] == "missing":
+            raise _BlockError(
+                f"`{field}` is missing; a hypothesis has gap, cause, change"
+            ) from None
         how = _HOW.get(field, "a whole number without quotes")
         raise _BlockError(f"`{field}` has the wrong JSON type; it must be {how}") from None

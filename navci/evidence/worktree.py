@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,12 +18,16 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 from navci.errors import GitError, InfraError
-from navci.evidence.ignores import attributes_file, exclude_file
+from navci.evidence.ignores import attributes_file, exclude_file, is_marker
 from navci.evidence.index import GITLINK, contents, entries_of, indexed, joined, put
 from navci.system.files import write_atomic
 from navci.system.git import Git
+from navci.system.gitcall import failed
 
 _ATTEMPTS = 3
+_CLOSED = re.compile(
+    r"^(?:warning: could not open directory '(.*)/'|(.*)): Permission denied$", re.MULTILINE
+)
 
 Status = Literal["A", "M", "D", "T"]
 
@@ -50,7 +55,7 @@ class Worktree:
     maps paths to the blobs that checks wrote there: such a file counts as not written while its
     content is that.
     After :meth:`tree`, ``nested`` names the repositories it left out, and ``unreadable`` the files
-    it took as they were before (so it does with a folder that cannot be opened).
+    and folders it took as they were before; those of the first measurement are in ``closed``.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Worktree:
         self.byproducts = dict(byproducts or {})
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
+        self.closed: frozenset[str] | None = None
         self._scratch = run_dir / "index.scratch"
         self._excludes = run_dir / "excludes"
         entries = entries_of(git, base)
@@ -114,7 +120,8 @@ class Worktree:
 
     def follow(self, commit: str) -> None:
         """Take the files of ``commit`` for tracked too: an agent may commit an ignored file."""
-        self._also_tracked = self.tracked(commit) - self._gitlinks
+        committed = self.tracked(commit) - self._gitlinks
+        self._also_tracked = frozenset(path for path in committed if not is_marker(path))
 
     def tracked(self, commit: str) -> frozenset[str]:
         """Every path of ``commit`` (or of a tree)."""
@@ -192,8 +199,9 @@ class Worktree:
         Path(f"{self.index}.lock").unlink(missing_ok=True)  # only a killed git of ours leaves one
         # Every tracked file whose stat data differs, and the names of untracked ones; the first
         # includes files only touched, whose stat data `update-index` then brings up to date.
-        dirty = self._git("diff-files", "-z", "--name-only", "--ignore-submodules=all")
-        other = self._git("ls-files", "-z", "-o", f"--exclude-from={self._excludes}")
+        differing = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        dirty, closed = self._list(*differing)
+        other, more = self._list("ls-files", "-z", "-o", f"--exclude-from={self._excludes}")
         paths = dict.fromkeys(os.fsdecode(dirty + other).split("\0")[:-1])
         paths |= dict.fromkeys(self._also_tracked)
         found: dict[str, list[str]] = {"there": [], "gone": [], "unreadable": [], "nested": []}
@@ -201,7 +209,9 @@ class Worktree:
             if path not in self._gitlinks:
                 found[_state(self.git.work_tree, path)].append(path)
         self.nested = tuple(path.removesuffix("/") for path in found["nested"])
-        self.unreadable = tuple(found["unreadable"])
+        self.unreadable = tuple(sorted({*found["unreadable"], *closed, *more}))
+        if self.closed is None:
+            self.closed = frozenset(self.unreadable)
         if found["gone"]:
             self._git(
                 "update-index", "-z", "--force-remove", "--stdin", stdin=joined(found["gone"])
@@ -209,6 +219,13 @@ class Worktree:
         if found["there"]:
             options = ("--add", "--replace", "--remove", "--stdin")
             self._git("update-index", "-z", *options, stdin=joined(found["there"]))
+
+    def _list(self, *args: str) -> tuple[bytes, list[str]]:
+        """What git lists, and what it complains of: it goes on where it may not look."""
+        answer = self.git.answer(*args, index=self.index)
+        if answer.exit_code:
+            raise failed(args, answer)
+        return answer.out, [folder or path for folder, path in _CLOSED.findall(answer.err)]
 
     def _git(self, *args: str, stdin: bytes | None = None) -> bytes:
         return self.git.run(*args, stdin=stdin, index=self.index)

@@ -46,14 +46,16 @@ def derive(
     checks: Sequence[CheckFacts],
     guards: Collection[str] = (),
     errors: Collection[str] = (),
+    acceptance: Collection[str] = (),
 ) -> Gaps:
-    """The gaps of one iteration's measurements.
+    """The gaps of one iteration's measurements; ``acceptance``: the items failed or missing.
 
     ``check:<id>`` for a red check, for a check in ``errors`` (it could not be measured) and for
     one of the baseline that brought no facts; ``test:<id>`` for a red test and for one of the
     baseline that did not pass; ``test:<module>`` for a module that did not load, in place of its
-    tests, so that breaking an import is never a smaller set than the red tests it hides;
-    ``guard:<path>`` for every path in ``guards``.
+    tests, so that breaking an import is never a smaller set than the red tests it hides, nor the
+    red tests behind it a larger one; ``check:<id>:report`` in the same place for a whole check
+    whose reports are not usable; ``guard:<path>`` for every path in ``guards``.
     """
     found = {f"check:{name}" for name in errors} | {f"guard:{path}" for path in guards}
     if baseline is not None:
@@ -62,9 +64,11 @@ def derive(
     for facts in checks:
         if not facts.passed:
             found.add(f"check:{facts.check}")
+            if facts.blind:
+                found.add(f"check:{facts.check}:report")
         must_pass = baseline.must_pass.get(facts.check, frozenset()) if baseline else frozenset()
         found |= {f"test:{test}" for test in _tests(facts, must_pass)}
-    return Gaps(chk=frozenset(found))
+    return Gaps(acc=frozenset(acceptance), chk=frozenset(found))
 
 
 def _tests(facts: CheckFacts, must_pass: frozenset[str]) -> Iterator[str]:

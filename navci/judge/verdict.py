@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from navci.judge import budget, stagnation
+from navci.judge import budget, hypothesis, stagnation
 from navci.judge.gaps import one_line, summary
 from navci.judge.gate import approval_due, count_readings, decide
 from navci.judge.phase import detect, progress
@@ -16,6 +16,7 @@ from navci.model import (
     ExitSignal,
     Gate,
     GateDecision,
+    Hypothesis,
     Judgement,
     Memory,
     Observation,
@@ -39,6 +40,9 @@ def judge(memory: Memory, observation: Observation, rules: Rules) -> Judgement:
     be done. Declining and "nothing to do" are no exit signal to the gate, and even where no
     signal is required they keep the run from ending complete: the agent has just said otherwise.
 
+    At an event an accepted hypothesis takes the strategy's place; stated at any other time, it is
+    heard by nobody.
+
     Phase: COMPLETE exactly when the gate says EXIT. A signal the gate refused is no exit signal
     to the phase table, so that no block says COMPLETE or 100 % of a run that is neither.
     """
@@ -57,13 +61,19 @@ def judge(memory: Memory, observation: Observation, rules: Rules) -> Judgement:
     phase = Phase.COMPLETE if done else _phase(observation)
     step = stagnation.step(memory, observation, rules, phase=phase, claimed=claimed, done=done)
     end, reason = _end(observation, rules, gate, step)
-    strategy = None
-    # A strategy is for the next turn: only where there will be one.
+    strategy, pursued, refusal = None, None, ""
+    # A change of approach is for the next turn: only where there will be one.
     if step.event and (end is None or ENDS[end].resumable):
-        strategy = stagnation.pick(rules.strategy, memory.strategies)
-        step = replace(step, memory=replace(step.memory, strategies=(*memory.strategies, strategy)))
+        pursued, refusal, after = hypothesis.consider(
+            observation.hypothesis, observation.contract, observation.gaps, step.memory
+        )
+        if pursued is None:
+            strategy = stagnation.pick(rules.strategy, memory.strategies)
+            after = replace(after, strategies=(*memory.strategies, strategy))
+        step = replace(step, memory=after)
         if end is None:
             reason = _event(step, rules)
+    change = _pursue(pursued) if pursued else _diversify(strategy) if strategy else ""
     return Judgement(
         iteration=observation.iteration,
         phase=phase,
@@ -81,8 +91,10 @@ def judge(memory: Memory, observation: Observation, rules: Rules) -> Judgement:
         strategy=strategy,
         end=end,
         reason=reason,
-        next_action=_next_action(_plan(observation, gate), step, strategy, end, reason),
+        next_action=_next_action(_plan(observation, gate), step, change, end, reason),
         memory=step.memory,
+        hypothesis=pursued,
+        refusal=refusal,
     )
 
 
@@ -173,20 +185,29 @@ def _event(step: Step, rules: Rules) -> str:
     )
 
 
-def _next_action(
-    plan: str, step: Step, strategy: Strategy | None, end: End | None, reason: str
-) -> str:
-    """One imperative sentence: what the next turn does, or that there is none and why."""
+def _pursue(said: Hypothesis) -> str:
+    return f"Pursue the hypothesis on {one_line(said.gap, 120)}: {one_line(said.change, 200)}"
+
+
+def _diversify(strategy: Strategy) -> str:
+    return f"Diversify ({strategy.upper()}): {TACTIC[strategy]}"
+
+
+def _next_action(plan: str, step: Step, change: str, end: End | None, reason: str) -> str:
+    """One imperative sentence: what the next turn does, or that there is none and why.
+
+    ``change`` is the new approach that an event made; empty without one.
+    """
     if end is End.COMPLETE:
         return "Close the run: LOOP COMPLETE."
-    if strategy is not None:
-        plan = f"Diversify ({strategy.upper()}): {TACTIC[strategy]}; then {_lower(plan)}"
+    if change:
+        plan = f"{change}; then {_lower(plan)}"
     elif step.warning:
         plan = f"State a new hypothesis, as the run is about to stagnate; then {_lower(plan)}"
     if end is None:
         return plan
     stop = f"Stop the run ({end}): {_lower(reason)}"
-    return f"{stop} When it goes on, {_lower(plan)}" if strategy is not None else stop
+    return f"{stop} When it goes on, {_lower(plan)}" if change else stop
 
 
 def _plan(observation: Observation, gate: Gate) -> str:

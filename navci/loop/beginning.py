@@ -6,10 +6,10 @@ from navci.loop.iteration import Ending
 from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.verify import set_up, take_baseline, verify
+from navci.loop.work import enter_checkout
 from navci.model import End
 from navci.report.status_block import Banner, banner
 from navci.system.clock import show_duration
-from navci.system.exchange import publish
 
 
 def begin_work(run: Run) -> Ending | None:
@@ -35,10 +35,10 @@ def begin_work(run: Run) -> Ending | None:
     with run.console.group("Baseline: the checks on the base commit"):
         set_up(run)
         take_baseline(run)
-        publish(run.git, run.checkout, state.branch, run.state.head, run.worktree.index)
-        run.found = None
+        enter_checkout(run)
         if run.required and not run.stop.requested and run.verified_tree is None:
-            verify(run, run.tree, run.folders.transcripts / "opening")
+            # Not `run.tree`: what an interrupted attempt left is there too, and stays there.
+            verify(run, run.worktree.tree(), run.folders.transcripts / "opening")
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
     refresh(run)
     return None

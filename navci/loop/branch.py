@@ -15,7 +15,8 @@ from navci.system.git import Git
 class Start:
     """``base`` is what the work is measured against, ``head`` the commit it goes on from.
 
-    ``resumes``: an interrupted run goes on, from its last snapshot ``tree``; ``origin`` is its own.
+    ``resumes``: an interrupted run goes on, from its last snapshot ``tree``; ``origin`` is its own,
+    and ``before`` the tree that the next iteration's changes are measured against.
     """
 
     base: str
@@ -25,6 +26,7 @@ class Start:
     resumes: bool = False
     tree: str | None = None
     origin: str | None = None
+    before: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -96,6 +98,7 @@ def resume(git: Git, state: State, head: str) -> Start:
         f"continuing the run started {state.started}, interrupted after iteration "
         f"{state.iteration}",
     )
+    counted = state.tree if state.tree and git.ok("cat-file", "-e", state.tree) else tree
     return Start(
         base=state.base,
         base_branch=state.base_branch,
@@ -104,6 +107,7 @@ def resume(git: Git, state: State, head: str) -> Start:
         resumes=True,
         tree=tree,
         origin=state.origin or None,
+        before=counted,
         notes=notes,
     )
 

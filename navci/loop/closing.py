@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ def close(run: Run, ending: Ending) -> RunReport:
     if run.pushes:
         run.attempt("the journal was not pushed", lambda: push_journal(run))
     report = refresh(run, ending.end, ending.reason)
-    say_end(run, report)
+    run.attempt("the end could not be shown", lambda: say_end(run, report))
     return report
 
 
@@ -103,4 +104,14 @@ def places(run: Run, report: RunReport) -> list[tuple[str, str]]:
     found.append(("summary", summary or str(run.folders.artifact / "summary.md")))
     found.append(("journal", f"navci show {run.task.id}"))
     found.append(("run folder", str(run.folders.top)))
+    if not run.mirrored:
+        found.append(("to fetch", rescue(run)))
     return found
+
+
+def rescue(run: Run) -> str:
+    """How to bring the work into a repository that had no room for it."""
+    words = ["git", "fetch", "--update-head-ok", str(run.git.git_dir), "refs/navci/*:refs/navci/*"]
+    if run.state.head != run.state.base:
+        words.append(f"{run.state.head}:refs/heads/{run.state.branch}")
+    return f"{shlex.join(words)} && git reset -q"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from navci.evidence.guards import protected
-from navci.evidence.ignores import MARKERS
+from navci.evidence.ignores import is_marker
 from navci.evidence.secrets import examine
 from navci.loop.run import Run
 from navci.system.files import write_atomic
@@ -57,7 +57,7 @@ def acceptable(run: Run, tree: str, agent_head: str) -> bool:
         protected(touched, run.settings.protect)
         or touched & run.leave_out
         or touched & set(run.untracked)
-        or any(f"/{MARKERS}/" in f"/{path}/" for path in touched)
+        or any(map(is_marker, touched))
         or any(version.mode == _GITLINK for version in written)
         or leak(run, tree, written)
     )

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from navci.evidence.signals import read_signals
-from navci.journal import JUDGED, NOT_JUDGED, Judged
+from navci.journal import JUDGED, NOT_JUDGED, SNAPSHOT, Judged
 from navci.judge import JUDGE_VERSION, judge
-from navci.loop.observe import excerpts_of, observe
+from navci.loop.carried import carry
+from navci.loop.observe import excerpts_of, observe, unobserved
 from navci.loop.push import push_journal
 from navci.loop.run import Run
 from navci.loop.show import announce, refresh
@@ -45,25 +46,39 @@ def iterate(run: Run) -> Ending | None:
         work = gather(run, folder)
         if is_no_iteration(turn, work.tree != before):
             return not_judged(run, turn, work, folder)
+        keep_snapshot(run, work)
         unmeasured: tuple[CheckResult, ...] = ()
         checks = run.measured("checks", lambda: verify(run, work.tree, folder), unmeasured)
         if run.stop.requested:  # what the checks said then says nothing about the work
             return not_judged(run, turn, work, folder)
-        work, checks = simplify(run, number, work, checks, folder)
+        undone = work, checks
+        work, checks = run.measured(
+            "the simplify turn", lambda: simplify(run, number, *undone, folder), undone
+        )
         commit_work(run, work.tree, subject_of(run, number), work.agent_head)
     iteration = judge_it(run, number, turn, signals, work, before)
     remember(run, iteration, work)
     keep(run, folder)
-    announce(run, iteration)
+    run.attempt("the status block could not be shown", lambda: announce(run, iteration))
     refresh(run)
     return act(iteration)
+
+
+def keep_snapshot(run: Run, work: Work) -> None:
+    """From now on the turn's work is reachable, and told from what checks leave (DESIGN §3.2.7)."""
+    state = replace(run.state, snapshot=work.snapshot)
+    run.journal.append(SNAPSHOT, state, snapshot=work.snapshot)
 
 
 def judge_it(
     run: Run, number: int, turn: Turn, signals: Signals, work: Work, before: str
 ) -> Iteration:
     """Everything measured, put before the judge."""
-    observation = observe(run, number, turn, signals, work, before)
+    observation = run.measured(
+        "the iteration",
+        lambda: observe(run, number, turn, signals, work, before),
+        unobserved(run, number),
+    )
     judgement = judge(run.state.memory, observation, run.settings.rules)
     notes = [*followed(run), *turn.notes]
     if turn.timed_out:
@@ -74,7 +89,7 @@ def judge_it(
         observation,
         judgement,
         checks=run.checks,
-        excerpts=excerpts_of(run, observation.gaps, work),
+        excerpts=run.measured("excerpts", lambda: excerpts_of(run, observation.gaps, work), {}),
         commit=run.state.head,
         notes=(*notes, *signals.complaints),
         agent_seconds=turn.seconds,
@@ -109,9 +124,13 @@ def remember(run: Run, iteration: Iteration, work: Work) -> None:
         iteration=iteration.number,
         memory=iteration.judgement.memory,
         snapshot=work.snapshot,
+        tree=work.tree,
+        simplified=run.simplified_tree,
+        deciding=iteration.judgement.end,
+        reason=iteration.judgement.reason if iteration.judgement.end else "",
         troubles=0,
     )
-    run.journal.attach("byproducts.json", run.worktree.byproducts)
+    carry(run)
     run.journal.append(JUDGED, state, record, snapshot=work.snapshot)
     run.iterations.append(iteration)
     run.tree = work.tree
@@ -124,7 +143,7 @@ def not_judged(run: Run, turn: Turn, work: Work, folder: Path) -> Ending | None:
     error = turn.error
     # A limit is the provider's, not the agent's: it never adds up to "the agent is unusable".
     troubles = run.state.troubles + (error is not None and error.kind != "rate_limit")
-    state = replace(run.state, snapshot=work.snapshot, troubles=troubles)
+    state = replace(run.state, snapshot=work.snapshot, tree=work.tree, troubles=troubles)
     what = error.message if error else f"interrupted by {run.stop.requested}"
     run.journal.append(NOT_JUDGED, state, {"why": what}, snapshot=work.snapshot)
     run.tree = work.tree

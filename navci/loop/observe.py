@@ -58,16 +58,38 @@ def name_of(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def unobserved(run: Run, number: int) -> Observation:
+    """An iteration of which nothing is known: nothing is met, everything required is open."""
+    return Observation(
+        iteration=number,
+        contract=run.contract.hash,
+        indicators=dict.fromkeys(Indicator, Reading(False, "could not be measured")),
+        gaps=all_open(run, ()),
+        tests_exit=run.tests_exit,
+        tree_changed=True,
+        run_changed=True,
+        spent=run.state.spent,
+        out_of_time=run.seconds_left <= 0,
+        stop_requested=run.stop.requested is not None,
+    )
+
+
 def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
     """The gaps of the latest results; a required check without one is a gap."""
     guards = {name_of(path): why for path, why in guards.items()}
-    facts = facts_of(run.checks)
-    missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
-    try:
+
+    def derived() -> Gaps:
+        facts = facts_of(run.checks)
+        missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
         return derive(run.baseline, facts, guards, missing)
-    except Exception as error:  # a bug of ours must not read as "no gaps"
-        run.note(f"the gaps could not be derived and count as open: {error}")
-        return derive(None, (), guards, {spec.id for spec in run.required} or {"gaps"})
+
+    return run.measured("gaps", derived, all_open(run, guards))
+
+
+def all_open(run: Run, guards: Iterable[str]) -> Gaps:
+    """What is open when it could not be derived: a bug of ours must not read as "no gaps"."""
+    checks = [f"check:{spec.id}" for spec in run.required] or ["guard:gaps"]
+    return Gaps(chk=frozenset((*checks, *(f"guard:{name}" for name in guards))))
 
 
 def facts_of(checks: Iterable[CheckResult]) -> tuple[CheckFacts, ...]:
@@ -125,7 +147,7 @@ def is_document(run: Run, path: str) -> bool:
     return any(match_glob(path, glob) for glob in run.settings.docs)
 
 
-def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> dict[str, str]:
+def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> Mapping[str, str]:
     """What the evidence shows for each gap; bounded, for people and for the next prompt."""
     found: dict[str, str] = {}
     for check in run.checks:

@@ -14,17 +14,20 @@ from pathlib import Path, PurePosixPath
 
 from navci import __version__, agents, settings
 from navci.actions.commands import Console
-from navci.actions.event import read_event, runtime_info
+from navci.actions.event import runtime_info
 from navci.errors import ConfigError, InfraError, Skipped
 from navci.evidence.worktree import Worktree
 from navci.journal import OPENED, Journal, Judged, State, ref_of, take_lease
-from navci.loop.branch import Start, find_start, merge_moved_base
+from navci.loop.branch import Start, find_start
+from navci.loop.carried import byproducts, results
+from navci.loop.entering import keep_found, only_checks_ran, stays, survey
+from navci.loop.finding import Found, as_started, find_task, refuse_off, refuse_over
 from navci.loop.push import fetch_journal
 from navci.loop.run import Folders, Run, RunRequest
 from navci.loop.standing import (
-    Standing,
     look,
     refuse_folder,
+    refuse_in_use,
     refuse_overwriting,
     refuse_read_only,
     refuse_unfinished,
@@ -38,9 +41,7 @@ from navci.system.clock import iso
 from navci.system.exchange import branch_heads
 from navci.system.git import Git, Identity
 from navci.system.process import end_tagged
-from navci.system.trees import transplant
-from navci.task import build_contract, explicitly_off, from_issue, from_text
-from navci.tickets.taskfile import read_task_file
+from navci.task import build_contract
 
 CONFIG = ".agent/.nav-config.json"
 BOT = Identity("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
@@ -52,6 +53,7 @@ class Prepared:
     """What is known before there is a run: enough to say how it ended before it began."""
 
     checkout: Checkout
+    found: Found
     task: Task
     folders: Folders
 
@@ -72,9 +74,10 @@ def prepare(request: RunRequest) -> Prepared:
             f"the repository {checkout.top} has no commit yet; the loop needs one to start from: "
             "`git add -A && git commit -m start`"
         )
-    task = find_task(request, checkout)
-    refuse_off(task)
-    return Prepared(checkout, task, make_folders(task, request.environment))
+    found = find_task(request, checkout)
+    refuse_off(found.task)
+    folders = make_folders(found.task, request.environment, checkout.top)
+    return Prepared(checkout, found, found.task, folders)
 
 
 def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
@@ -92,6 +95,8 @@ def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
         note = fetch_journal(git, checkout, ref_of(task.id), request.environment)
     journal = Journal(git, task.id, request.clock)
     refuse_busy(journal, request)
+    refuse_over(prepared.found, journal.state)
+    task = prepared.task = as_started(git, prepared.task, journal.state)
     start, chosen = choose_start(request, git, checkout, journal, task)
     run = lay_out(request, console, prepared, git, journal, start, chosen)
     if note and chosen.push:
@@ -109,15 +114,6 @@ def refuse_nested(environment: Mapping[str, str]) -> None:
         )
 
 
-def refuse_off(task: Task) -> None:
-    """The task's own word that it must not be looped, or is over."""
-    off = explicitly_off(task)
-    if off:
-        raise Skipped(f"{off}; remove it to start a loop")
-    if task.closed:
-        raise Skipped(f"{task.source or task.id} is closed already; reopen it to start a loop")
-
-
 def refuse_busy(journal: Journal, request: RunRequest) -> None:
     """One run per task: a second one waits until the first has ended or died."""
     lease, job = journal.state.lease, runtime_info(request.environment)
@@ -130,39 +126,22 @@ def refuse_busy(journal: Journal, request: RunRequest) -> None:
         )
 
 
-def find_task(request: RunRequest, checkout: Checkout) -> Task:
-    """The task of the options, or of the event this job runs for."""
-    given = {
-        name: str(request.options[name])
-        for name in ("task", "task_file", "issue")
-        if request.options.get(name) not in (None, "")
-    }
-    if len(given) > 1:
-        both = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ConfigError(f"{both} were given together; give one of them")
-    if "task" in given:
-        return from_text(given["task"])
-    if "task_file" in given:
-        return read_task_file(request.directory / given["task_file"], checkout.top)
-    event = read_event(request.environment)
-    if event is None:
-        raise ConfigError(
-            "there is no task: give --task (a text) or --task-file (a task document), "
-            "or run on an `issues` event"
-        )
-    if given and given["issue"] != str(event.number):
-        raise ConfigError(
-            f"issue {given['issue']} was asked for, but this job's event is about issue "
-            f"{event.number}; leave `issue` out, or give the text with `task`"
-        )
-    return from_issue(event.number, event.title, event.body, closed=event.closed)
+def make_folders(task: Task, environment: Mapping[str, str], top: Path) -> Folders:
+    """A new run directory under the runner's temporary folder, readable by this user only.
 
-
-def make_folders(task: Task, environment: Mapping[str, str]) -> Folders:
-    """A new run directory under the runner's temporary folder, readable by this user only."""
-    parent = environment.get("RUNNER_TEMP") or None
-    if parent and not (Path(parent).is_dir() and os.access(parent, os.W_OK)):
-        parent = None
+    Never in the repository at ``top``, where it would be part of the work.
+    """
+    parent = environment.get("RUNNER_TEMP") or tempfile.gettempdir()
+    for place in (parent, tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108
+        outside = not Path(place).resolve().is_relative_to(top.resolve())
+        if outside and Path(place).is_dir() and os.access(place, os.W_OK):
+            parent = place
+            break
+    if Path(parent).resolve().is_relative_to(top.resolve()):
+        raise ConfigError(
+            f"the folder for temporary files, {parent}, is inside the repository {top}; set "
+            "RUNNER_TEMP to one outside"
+        )
     try:
         made = tempfile.mkdtemp(prefix=f"navci-{task.id[:60]}-", dir=parent)
         folders = Folders(Path(made).resolve())
@@ -170,7 +149,7 @@ def make_folders(task: Task, environment: Mapping[str, str]) -> Folders:
             folder.mkdir()
     except OSError as error:
         raise InfraError(
-            f"no run directory can be made in {parent or tempfile.gettempdir()}: "
+            f"no run directory can be made in {parent}: "
             f"{error.strerror}; make room there, or set RUNNER_TEMP to another folder"
         ) from error
     return folders
@@ -258,12 +237,11 @@ def lay_out(
     """The run's state, and the work tree it works in."""
     checkout, task, folders = prepared.checkout, prepared.task, prepared.folders
     contract = build_contract(task, chosen.checks)
-    kept = journal.attached("byproducts.json") if start.resumes else None
     worktree = Worktree(
         git,
         start.base,
         folders.scratch,
-        byproducts={str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else None,
+        byproducts=byproducts(journal) if start.resumes else None,
         ignore=report_globs(chosen),
     )
     now = request.clock.monotonic()
@@ -281,25 +259,31 @@ def lay_out(
     console.add_mask(run.secrets)
     ours = start.resumes and journal.state.place == place_of(checkout)
     standing = look(run, ours=ours)
-    stays = start.resumes and (checkout.branch == start.branch or (bool(standing.touched) and ours))
-    if not stays:
+    here = stays(run, start, standing, ours=ours)
+    if not here and not only_checks_ran(run, ours=ours):
         refuse_unfinished(run, standing)
+    refuse_in_use(checkout, start.branch)
     if not start.resumes:
         refuse_folder(run, (start.base, start.head))
         refuse_overwriting(run, standing, (start.base, start.head))
     state = begin(request, journal.state, start, contract.hash, checkout)
     if start.resumes:
         run.iterations.extend(map(as_seen, journal.judged(state.run)))
+        run.checks, run.simplified_tree = results(journal), state.simplified
     run.notes.extend(journal.warnings)
     if chosen.dry_run:
         journal.state = state
         return run
-    run.found = None if stays else standing.tree
-    state = enter_branch(run, start, state, standing, stays)
+    run.found = None if here else standing.tree
+    ground = survey(run, start, state, standing, here=here, ours=ours)
     journal.on_append = run.mirror
+    if start.resumes:
+        keep_found(run, start, standing, ground.files)
     opened = {"version": __version__, "rules": chosen.rules, "contract": contract.hash}
-    journal.append(OPENED, state, opened, snapshot=state.snapshot)
-    if standing.touched and not stays:
+    journal.append(OPENED, ground.state, opened, snapshot=ground.state.snapshot)
+    if ground.files != standing.tree:
+        worktree.checkout_tree(ground.files)
+    if standing.touched and not start.resumes:
         add_commit(run, run.tree, "chore(navci): changes of the checkout as the run began")
     return run
 
@@ -321,36 +305,6 @@ def as_seen(record: Judged) -> Iteration:
 def place_of(checkout: Checkout) -> str:
     """This very checkout: a fresh clone on another machine may have the same path."""
     return f"{socket.gethostname()}:{checkout.top}:{checkout.top.stat().st_ino}"
-
-
-def enter_branch(run: Run, start: Start, state: State, standing: Standing, stays: bool) -> State:
-    """Lay out the files the work goes on from.
-
-    ``origin`` is the base with the user's untracked files: what protected files are restored
-    from, what the baseline is measured on, and what tells the user's files from the run's.
-    """
-    git, scratch = run.git, run.folders.scratch
-    head = state.head
-    base = git.tree_of(start.base)
-    origin = start.origin or transplant(git, base, standing.tree, standing.untracked, scratch)
-    if not stays:
-        if not git.is_ancestor(start.base, head):
-            head = merge_moved_base(run, head, start.base)
-        wanted = start.tree or git.tree_of(head)
-        if not start.resumes:
-            mine = [*standing.untracked, *standing.touched]
-            wanted = transplant(git, wanted, standing.tree, mine, scratch)
-        if wanted != standing.tree:
-            run.worktree.checkout_tree(wanted)
-    new = run.worktree.changed(base, origin)
-    run.untracked = {c.path: c.new_blob for c in new if c.status == "A" and c.new_blob}
-    tree = run.worktree.tree()
-    # What an interrupted attempt left counts as a change of the next one.
-    run.tree = start.tree if start.resumes and start.tree else tree
-    now = run.clock.now()
-    kept = git.commit_tree(origin, [start.base], "navci: the checkout", run.identity, now)
-    snapshot = git.commit_tree(tree, [head, kept], "navci: run opened", run.identity, now)
-    return replace(state, origin=origin, head=head, snapshot=snapshot)
 
 
 def begin(

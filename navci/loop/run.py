@@ -104,6 +104,7 @@ class Run:
     marker: MarkerFiles | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     resumed: bool = False
+    mirrored: bool = True
     pushed: bool = False
     simplified_tree: str | None = None
     simplify_note: str = ""
@@ -150,7 +151,9 @@ class Run:
         try:
             if self.journal.tip:
                 mirror_ref(self.git, self.checkout, self.journal.ref, self.journal.tip)
+                self.mirrored = True
         except InfraError as error:
+            self.mirrored = False
             self.note(f"the journal could not be copied into the repository: {error}")
 
     def journal_refusal(self, why: str) -> None:

@@ -40,6 +40,8 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     """The run as it is told to people now; ``end`` is ``None`` while it goes on."""
     state, last = run.state, run.iterations[-1] if run.iterations else None
     gaps = last.observation.gaps if last else run.measured("gaps", lambda: gaps_of(run, {}), Gaps())
+    unread: Mapping[str, str] = {}
+    excerpts = unread if last else run.measured("excerpts", lambda: excerpts_of(run, gaps), unread)
     complete = end is End.COMPLETE
     archived = "archived" in state.closing
     indicators = (
@@ -69,7 +71,7 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         commit=state.head if state.head != state.base else None,
         iterations=tuple(iterations),
         gaps=gaps,
-        excerpts=last.excerpts if last else excerpts_of(run, gaps),
+        excerpts=last.excerpts if last else excerpts,
         checks=run.checks or baseline,
         has_checks=bool(run.required),
         spent=state.spent,
@@ -80,10 +82,39 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         agent=run.settings.agent,
         version=__version__,
         resumed=run.resumed,
-        pushed=run.pushed,
+        pushed=run.pushed or ("pushed" in state.closing and state.head != state.base),
         kept_refs=(f"refs/heads/{state.branch}", run.journal.ref),
         notes=tuple(run.notes),
         marker=run.marker.json if run.marker else None,
+        artifact=artifact_name(run.task.id, end),
+        secrets=run.secrets,
+    )
+
+
+def bare_report(run: Run, end: End | None, reason: str) -> RunReport:
+    """What can be told without measuring anything: where even that fails, the marker stands."""
+    state = run.state
+    return RunReport(
+        task=run.task,
+        run_id=state.run,
+        started=started_at(state.started),
+        updated=run.clock.now(),
+        rules=run.settings.rules,
+        indicators={},
+        base=state.base,
+        base_branch=state.base_branch,
+        branch=state.branch,
+        run_dir=run.folders.top,
+        end=end,
+        reason=reason,
+        commit=state.head if state.head != state.base else None,
+        iterations=tuple(run.iterations),
+        has_checks=bool(run.required),
+        agent=run.settings.agent,
+        version=__version__,
+        resumed=run.resumed,
+        kept_refs=(f"refs/heads/{state.branch}", run.journal.ref),
+        notes=tuple(run.notes),
         artifact=artifact_name(run.task.id, end),
         secrets=run.secrets,
     )
@@ -106,10 +137,17 @@ def artifact_name(task_id: str, end: End | None) -> str:
 
 def refresh(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     """Rewrite marker, summary and outputs; one that cannot be written is said, no more."""
-    report = report_of(run, end, reason)
-    run.marker = write_markers(report, run.folders.artifact, run.directory, run.note)
+    bare = bare_report(run, end, reason)
+    report = run.measured("the report", lambda: report_of(run, end, reason), bare)
+    folders = run.folders.artifact, run.directory
+    run.marker = write_markers(report, *folders, run.note) or write_markers(
+        bare, *folders, run.note
+    )
     marker = run.marker.json if run.marker else None
-    publish_report(report, run.folders.artifact, marker, run.request.environment, run.note)
+    run.attempt(
+        "summary and outputs could not be written",
+        lambda: publish_report(report, folders[0], marker, run.request.environment, run.note),
+    )
     upload = {
         "artifact-path": str(run.folders.artifact) if run.settings.upload else "",
         "retention-days": str(run.settings.retention_days),

@@ -27,10 +27,16 @@ def simplify(
     own.mkdir()
     verified = (run.checks, run.verified_tree, run.tests_exit)
     before, run.tree = run.tree, work.tree
-    turn = take_turn(run, number, own, prompt)
-    simpler = gather(run, own)
-    run.tree = before
-    results = verify(run, simpler.tree, own) if turn.error is None else ()
+    try:
+        turn = take_turn(run, number, own, prompt)
+        simpler = gather(run, own)
+        results = verify(run, simpler.tree, own) if turn.error is None else ()
+    except Exception:  # what nobody verified does not stay
+        run.worktree.restore(work.tree, paths_changed(run, work.tree, run.worktree.tree()))
+        run.checks, run.verified_tree, run.tests_exit = verified
+        raise
+    finally:
+        run.tree = before
     if turn.error is None and all(r.passed for r in results) and not simpler.guards:
         run.simplified_tree, run.simplify_note = simpler.tree, "simplified and still green"
         return simpler, results

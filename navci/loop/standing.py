@@ -11,10 +11,11 @@ from navci.evidence.guards import protected
 from navci.loop.run import Run
 from navci.system.checkout import Checkout
 from navci.system.neutral import show_path
-from navci.system.staging import staged, under_way
+from navci.system.staging import checked_out_elsewhere, staged, under_way
 from navci.system.trees import entries
 
 _SHOWN = 5
+_LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Standing:
     conflicts: tuple[str, ...] = ()
     under_way: tuple[str, str] | None = None
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every path that differs."""
+        return (*self.untracked, *self.touched)
+
 
 def look(run: Run, *, ours: bool) -> Standing:
     """Measure the checkout. ``ours``: an interrupted run worked here, so what git has half done
@@ -49,14 +55,14 @@ def look(run: Run, *, ours: bool) -> Standing:
     return Standing(
         tree,
         untracked,
-        tuple(touched),
+        tuple(sorted(touched)),
         tuple(
             path
-            for path, entry in index.items()
+            for path, entry in sorted(index.items())
             # `git add --intent-to-add` stages an empty file: nothing that could be lost.
             if entry != files.get(path) and not (entry and entry.blob in ("", nothing))
         ),
-        tuple(path for path, entry in index.items() if entry and not entry.blob),
+        tuple(path for path, entry in sorted(index.items()) if entry and not entry.blob),
         None if ours else under_way(run.checkout),
     )
 
@@ -83,6 +89,13 @@ def refuse_unfinished(run: Run, standing: Standing) -> None:
             f"the checkout has unresolved conflicts in {named(standing.conflicts)}; resolve and "
             "commit them first"
         )
+    for path in standing.touched[:_SHOWN]:
+        if (run.git.show(run.checkout.head or "", path) or b"").startswith(_LFS):
+            raise ConfigError(
+                f"{show_path(path)} is kept in Git LFS, and the checkout holds its content: navci "
+                "works on pointers only; check out without it (`lfs: false`, or "
+                "`GIT_LFS_SKIP_SMUDGE=1 git lfs uninstall --local`)"
+            )
     if standing.touched and not run.settings.allow_dirty:
         raise ConfigError(
             f"the checkout has uncommitted changes in tracked files: {named(standing.touched)}; "
@@ -98,6 +111,16 @@ def refuse_unfinished(run: Run, standing: Standing) -> None:
         raise ConfigError(
             f"{named(shielded)} is protected: a run takes no uncommitted change of it along; "
             "commit it first"
+        )
+
+
+def refuse_in_use(checkout: Checkout, branch: str) -> None:
+    """A branch is in one checkout only, as with ``git switch``: the other would seem changed."""
+    other = checked_out_elsewhere(checkout, branch)
+    if other:
+        raise ConfigError(
+            f"the branch `{branch}` is checked out in {show_path(str(other))}; start navci there, "
+            "or leave the branch there first (`git switch --detach`)"
         )
 
 
@@ -142,7 +165,11 @@ def refuse_overwriting(run: Run, standing: Standing, commits: Iterable[str]) -> 
 
 def leave(run: Run) -> None:
     """Give the checkout back as it was found, where the run ends before it entered its branch."""
-    if run.found is not None and run.worktree.tree() != run.found:
+    if run.found is None:
+        return
+    if not run.resumed:
+        run.worktree.byproducts.clear()  # what checks wrote since goes, too
+    if run.worktree.tree() != run.found:
         run.worktree.checkout_tree(run.found)
 
 

@@ -18,11 +18,21 @@ _SHORTEST = 4
 
 
 def secrets_of(chosen: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Values nobody may see in anything written: the token, what agents and checks are given."""
+    """Values nobody may see in anything written: the token, what agents and checks are given.
+
+    A file or folder that exists is no secret, and masked it would take outputs and links along.
+    """
     names = ("NAVCI_GITHUB_TOKEN", *chosen.agent_env, *chosen.check_env)
     harmless = {"HOME", "PATH", "TMPDIR", "USER", "LANG", "SHELL", "TERM", "CI"}
     values = {environment.get(name, "") for name in names if name not in harmless}
-    return tuple(sorted(value for value in values if len(value) >= _SHORTEST))
+    return tuple(sorted(v for v in values if len(v) >= _SHORTEST and not _is_path(v)))
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return value.startswith("/") and os.path.lexists(value)
+    except ValueError:  # a NUL
+        return False
 
 
 def are_wanted(chosen: Settings, environment: Mapping[str, str]) -> bool:
@@ -43,7 +53,7 @@ def keep(run: Run, folder: Path) -> None:
     if not are_wanted(run.settings, run.request.environment) or not folder.is_dir():
         return
     target = run.folders.artifact / "transcripts" / folder.name
-    masks = [secret.encode() for secret in run.secrets]
+    masks = [os.fsencode(secret) for secret in run.secrets]
     try:
         for source in sorted(path for path in folder.rglob("*") if path.is_file()):
             copy = target / source.relative_to(folder)

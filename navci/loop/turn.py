@@ -8,6 +8,7 @@ from pathlib import Path
 from navci.actions.event import runtime_info
 from navci.agents import TurnRequest, agent_env
 from navci.journal import ATTEMPT, take_lease
+from navci.loop.carried import carry
 from navci.loop.run import Run
 from navci.loop.tell import prompt_facts
 from navci.model import AgentError, AgentErrorKind, End, Turn, Usage
@@ -31,6 +32,7 @@ def reserve(run: Run, number: int) -> Path:
     seconds = turn_deadline(run) + STEP_GRACE
     lease = take_lease(run.state.token, now, seconds, job.run_id, job.run_attempt)
     state = replace(run.state, attempt=attempt, lease=lease)
+    carry(run)
     run.journal.append(ATTEMPT, state, {"iteration": number, "attempt": attempt})
     folder = run.folders.attempt(number, attempt)
     folder.mkdir(parents=True, exist_ok=True)

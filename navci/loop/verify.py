@@ -14,6 +14,7 @@ from navci.evidence.checks import (
     run_check,
     to_facts,
 )
+from navci.journal import BASELINE
 from navci.loop.run import Run
 from navci.model import Baseline, CheckResult, CheckSpec
 from navci.system.globs import match_glob
@@ -30,9 +31,13 @@ def verify(run: Run, tree: str, folder: Path) -> tuple[CheckResult, ...]:
     """Results valid for ``tree``: the receipts while it is the verified tree, else a new run."""
     if tree == run.verified_tree:
         return run.checks
-    results = tuple(run_one(run, spec, tree, folder) for spec in run.required)
+    # Should one fail to be measured, no older result may stand in for it.
+    run.checks, run.verified_tree = (), None
     if run.required:
-        run.tests_exit = 0 if all(result.passed for result in results) else 1
+        run.tests_exit = 1
+    results = tuple(run_one(run, spec, tree, folder) for spec in run.required)
+    if all(result.passed for result in results) and results:
+        run.tests_exit = 0
     run.checks = results
     run.verified_tree = None if run.stop.requested else tree
     return results
@@ -102,6 +107,7 @@ def set_up(run: Run) -> None:
     command = run.settings.setup_command
     if not command:
         return
+    before = run.worktree.tree()
     output = run.folders.transcripts / "setup.out"
     with run.console.untrusted(str(output)) as show:
         finished = run_process(
@@ -118,7 +124,7 @@ def set_up(run: Run) -> None:
         last = one_line(finished.tail.rstrip().rpartition("\n")[2])
         said = f" ({last})" if last else ""
         raise ConfigError(f"setup-command `{one_line(command)}` {why}{said}; mend it or remove it")
-    touched = undo_changes(run, run.tree, CheckSpec("setup", command))
+    touched = undo_changes(run, before, CheckSpec("setup", command))
     if touched:
         shown = ", ".join(show_path(path) for path in touched[:5])
         run.note(f"setup-command changed files of the repository, which were put back: {shown}")
@@ -136,7 +142,8 @@ def take_baseline(run: Run) -> None:
     if known is not None:
         run.baseline = known
         return
-    on_base = run.tree == run.state.origin
+    standing = run.worktree.tree()
+    on_base = standing == run.state.origin
     if not on_base:
         run.worktree.checkout_tree(run.state.origin)
     try:
@@ -144,7 +151,7 @@ def take_baseline(run: Run) -> None:
         results = tuple(run_one(run, spec, run.state.origin, folder) for spec in run.required)
     finally:
         if not on_base:
-            run.worktree.checkout_tree(run.tree)
+            run.worktree.checkout_tree(standing)
     if run.stop.requested:
         return
     refuse_unusable(run, results)
@@ -155,9 +162,9 @@ def take_baseline(run: Run) -> None:
         {result.check: baseline_must_pass(result) for result in results},
     )
     run.journal.attach(_BASELINE, run.baseline)
-    run.journal.append("baseline", run.state, {"checks": {r.check: r.why for r in results}})
+    run.journal.append(BASELINE, run.state, {"checks": {r.check: r.why for r in results}})
     if on_base:
-        run.checks, run.verified_tree = results, run.tree
+        run.checks, run.verified_tree = results, standing
 
 
 def refuse_unusable(run: Run, results: tuple[CheckResult, ...]) -> None:

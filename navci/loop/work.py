@@ -14,6 +14,7 @@ from navci.loop.history import acceptable, keepable
 from navci.loop.run import Run
 from navci.system.exchange import AgentCommits, fetch_commits, publish
 from navci.system.files import write_atomic
+from navci.system.gitcall import is_about_the_disk
 from navci.system.neutral import one_line, show_path
 from navci.system.repair import broken, rebuild
 from navci.system.trees import transplant
@@ -67,6 +68,7 @@ def gather(run: Run, folder: Path) -> Work:
         run.git, tree, run.git.tree_of(run.state.head), run.leave_out, run.folders.scratch
     )
     unscanned = {"merge": "conflict markers could not be looked for"}
+    guards |= find_unreadable(run)
     guards |= run.measured("conflicts", lambda: find_conflicts(run, tree), unscanned)
     work = Work(tree, changed, guards, agent_head=commits.head)
     return replace(work, snapshot=take_snapshot(run, work, commits))
@@ -132,6 +134,18 @@ def scan_secrets(run: Run, changed: tuple[str, ...]) -> dict[str, str]:
         path: f"{show_path(path)} is kept out of every commit: {why}; remove it or ignore it"
         for path, why in found.items()
     }
+
+
+def find_unreadable(run: Run) -> dict[str, str]:
+    """What nobody can vouch for: files and folders that could be read when the run opened."""
+    found = {}
+    for path in run.worktree.unreadable:
+        why = f"{show_path(path)} cannot be read, and counts as unchanged; make it readable"
+        if path in (run.worktree.closed or ()):
+            run.note(why)
+        else:
+            found[path] = why
+    return found
 
 
 def find_conflicts(run: Run, tree: str) -> dict[str, str]:
@@ -200,18 +214,32 @@ def add_commit(run: Run, tree: str, subject: str, agent_head: str | None = None)
 def show_work(run: Run) -> None:
     """Put the checkout on the work branch. One that resists is rebuilt, then left as it is.
 
-    The work does not depend on it: it is in navci's own git directory, and in the journal.
+    The work does not depend on it: it is in navci's own git directory, and in the journal. Raises
+    :class:`InfraError` for a full disk: there is no going on there.
+    """
+    try:
+        enter_checkout(run)
+    except InfraError as error:
+        if is_about_the_disk(error):
+            raise
+        run.note(f"the checkout could not be put on {run.state.branch}: {error}")
+
+
+def enter_checkout(run: Run) -> None:
+    """Put the checkout on the work branch; a ``.git`` that a step broke is rebuilt for it.
+
+    Raises :class:`InfraError` when that does not help.
     """
     args = (run.git, run.checkout, run.state.branch, run.state.head, run.worktree.index)
     run.found = None
     try:
         publish(*args)
-    except InfraError:
-        try:
-            rebuild(run.git, run.checkout)
-            publish(*args)
-        except InfraError as error:
-            run.note(f"the checkout could not be put on {run.state.branch}: {error}")
+    except InfraError as error:
+        if is_about_the_disk(error):
+            raise
+        rebuild(run.git, run.checkout)
+        publish(*args)
+        run.note(f"the checkout's .git was broken and was rebuilt: {error}")
 
 
 def subject_of(run: Run, number: int) -> str:

@@ -107,14 +107,15 @@ def find_checkout(start: Path) -> Checkout:
 def adopt(checkout: Checkout, run_dir: Path) -> Git:
     """Make navci's own git directory ``run_dir/git`` with all objects and refs of the checkout.
 
-    A clone: hard links where the disk allows, copies where not. Its configuration is ours alone,
-    its HEAD the checkout's commit, detached. Raises :class:`GitError`.
+    A clone without hard links: through one an agent could rewrite what base holds, and with it what
+    navci puts back. Its configuration is ours alone, its HEAD the checkout's commit, detached.
+    Raises :class:`GitError`.
     """
     home = run_dir / "githome"
     write_config(home)
     git = Git(run_dir / "git", checkout.top, home)
     source = str(checkout.common_dir)
-    options = ("--mirror", "--quiet", "--template=", "--upload-pack=git-upload-pack")
+    options = ("--mirror", "--no-hardlinks", "-q", "--template=", "--upload-pack=git-upload-pack")
     clone = ("clone", *options, "--", source, str(git.git_dir))
     if call(clone, env=environment(home), cwd=run_dir).exit_code:
         shutil.rmtree(git.git_dir, ignore_errors=True)
@@ -130,7 +131,7 @@ def adopt(checkout: Checkout, run_dir: Path) -> Git:
         raise InfraError(f"{git.git_dir} cannot be written: {error.strerror}") from error
     if checkout.head is not None:
         if git.rev(checkout.head) is None:
-            # The detached HEAD of a worktree whose objects did not come by hard link.
+            # The detached HEAD of a worktree whose objects did not come along.
             args = ("fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack")
             git.run(*args, "--update-shallow", "--", str(checkout.git_dir), "HEAD")
         git.run("update-ref", "--no-deref", "HEAD", checkout.head)

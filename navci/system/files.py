@@ -7,6 +7,14 @@ import tempfile
 from pathlib import Path
 
 
+def current_folder() -> Path:
+    """Where the user stands; when that folder is gone, where it was."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.environ.get("PWD") or "/")
+
+
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Write ``data`` so that a reader, or a kill, sees the old file or the new one, never half.
 

@@ -66,6 +66,10 @@ _CONFIG = """\
 """
 
 
+PUSH_CONFIG = "push.gitconfig"
+"""The same, but with the hooks of a remote on this disk: they are its owner's rules."""
+
+
 def write_config(home: Path) -> None:
     """Make ``home`` the home folder of our git commands.
 
@@ -73,6 +77,8 @@ def write_config(home: Path) -> None:
     """
     home.mkdir(parents=True, exist_ok=True)
     (home / ".gitconfig").write_text(_CONFIG, encoding="utf-8")
+    hooks = "\thooksPath = /dev/null\n"
+    (home / PUSH_CONFIG).write_text(_CONFIG.replace(hooks, ""), encoding="utf-8")
 
 
 def environment(home: Path | None) -> dict[str, str]:
@@ -156,6 +162,6 @@ def failed(args: Sequence[str], answer: Answer) -> GitError:
     return GitError(command, answer.exit_code, said)
 
 
-def is_about_the_disk(error: GitError) -> bool:
+def is_about_the_disk(error: InfraError) -> bool:
     """Was there no room to write, rather than something wrong with the repository?"""
-    return any(reason in error.stderr for reason in _DISK)
+    return any(reason in str(error) for reason in _DISK)

@@ -152,7 +152,7 @@ def _replace(git: Git, checkout: Checkout, aside: Path) -> None:
     common.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=".git-", dir=common.parent))
     try:
-        shutil.copytree(git.git_dir / "objects", fresh / "objects", copy_function=_link)
+        shutil.copytree(git.git_dir / "objects", fresh / "objects")
         for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
             (fresh / name).mkdir(parents=True, exist_ok=True)
         refs = parse_refs(git.run("for-each-ref", f"--format={REF_FORMAT}"))
@@ -172,10 +172,3 @@ def _replace(git: Git, checkout: Checkout, aside: Path) -> None:
         if kept.is_dir() and not kept.is_symlink():
             shutil.move(kept, common / name)
     _restore_files(checkout, also_head=True)
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # another disk, or a disk without links
-        shutil.copy2(source, target)

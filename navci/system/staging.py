@@ -1,13 +1,15 @@
 """What the user's git is in the middle of when a run opens: staged content, a merge, a rebase.
 
-None of it can be seen in the files. A run makes its own index and clears what an agent leaves half
+None of it shows in the files. A run makes its own index and clears what an agent leaves half
 done, so what is the user's must be known before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from navci.system.checkout import Checkout
 from navci.system.exchange import ask_theirs
@@ -31,6 +33,22 @@ def under_way(checkout: Checkout) -> tuple[str, str] | None:
     for name, said in _UNDER_WAY.items():
         if os.path.lexists(checkout.git_dir / name):
             return said
+    return None
+
+
+def checked_out_elsewhere(checkout: Checkout, branch: str) -> Path | None:
+    """The top of another checkout of the same repository that stands on ``branch``."""
+    common = checkout.common_dir
+    tops = {common: common} if common.name == ".git" else {}
+    with contextlib.suppress(OSError):
+        for own in (common / "worktrees").iterdir():
+            tops[own] = Path(os.fsdecode((own / "gitdir").read_bytes().strip()))
+    for own, git_file in tops.items():
+        with contextlib.suppress(OSError):
+            head = (own / "HEAD").read_bytes().strip()
+            here = own.resolve() == checkout.git_dir.resolve()
+            if not here and git_file.exists() and head == os.fsencode(f"ref: refs/heads/{branch}"):
+                return git_file.parent
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
@@ -36,14 +36,26 @@ def read_task_file(path: Path, repo_top: Path) -> Task:
     """The task document at ``path``, inside the repository at ``repo_top``.
 
     Front matter may say ``id``, ``title``, ``loop_mode`` (true or false) and ``status``
-    (``done`` is the closed ticket). Raises :class:`ConfigError` naming the file and the line.
+    (``done`` is the closed ticket). One that is in the archive already is read there, under its
+    own name. Raises :class:`ConfigError` naming the file and the line.
     """
-    file, source = _inside(path, repo_top)
-    text = _text(_read(file, source), source)
-    front, rest, _ = _split(text.encode(), source)
+    try:
+        file, source = _inside(path, repo_top)
+    except ConfigError:
+        archived = _in_archive(path, repo_top)
+        if archived is None:
+            raise
+        file, source = archived
+    return parse_task(_read(file, source), source)
+
+
+def parse_task(data: bytes, source: str) -> Task:
+    """The task document ``data``, from ``source``. Raises :class:`ConfigError` as above."""
+    front, rest, _ = _split(_text(data, source).encode(), source)
     said, body = _front_matter(front, source), rest.decode()
-    task_id = _task_id(said.get("id"), file.stem, source)
-    title = _word(said.get("title")) or first_heading(body) or file.stem
+    stem = PurePosixPath(source).stem
+    task_id = _task_id(said.get("id"), stem, source)
+    title = _word(said.get("title")) or first_heading(body) or stem
     return from_document(
         task_id,
         _without_id(title, task_id),
@@ -93,6 +105,17 @@ def _free(folder: Path, name: str, content: bytes) -> Path:
 
 def _holds(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
+
+
+def _in_archive(path: Path, top: Path) -> tuple[Path, str] | None:
+    """The archived file of the document that was at ``path``, and its path of then."""
+    root = top.resolve()
+    try:
+        own = (path if path.is_absolute() else root / path).parent.resolve() / path.name
+        file = _inside(root / ARCHIVE / own.name, top)[0]
+    except (ConfigError, OSError, ValueError):
+        return None
+    return (file, own.relative_to(root).as_posix()) if own.is_relative_to(root) else None
 
 
 # --- reading --------------------------------------------------------------------------------

@@ -45,9 +45,9 @@ def write(path: str, text: str) -> dict[str, object]:
     return {"write": {"path": path, "text": text}}
 
 
-def turns(flags: Path) -> list[list[object]]:
+def turns() -> list[list[object]]:
     """A run of four iterations: a note, a wrong claim, a commit of the agent's own, the answer."""
-    pause: list[object] = [{"run": f"touch {flags}/agent"}, {"sleep": "0.15s"}]
+    pause: list[object] = [{"run": "touch $FLAGS/agent"}, {"sleep": "0.15s"}]
     return [
         [write("notes.txt", "half\n"), *pause, write("notes.txt", "notes\n"), {"say": "I read."}],
         [write("answer.txt", "41\n"), *pause, EXIT],
@@ -70,21 +70,26 @@ class Scene:
     args: tuple[str, ...]
 
     def start(self) -> Started:
-        return start_navci(self.repo, *self.args)
+        return start_navci(self.repo, *self.args, env={"FLAGS": str(self.flags)})
 
     def finish(self) -> Result:
-        return run_navci(self.repo, *self.args)
+        return self.start().wait()
 
 
 def scene(tmp_path: Path, name: str = "repo", repo: Path | None = None) -> Scene:
     repo = repo or make_repo(tmp_path / name, FILES)
     flags = tmp_path / f"{name}.flags"
     flags.mkdir()
-    book = write_playbook(repo, *turns(flags))
-    test = f"touch {flags}/check; sleep 0.1; grep -qx 42 answer.txt"
+    book = write_playbook(repo, *turns())
+    # It leaves by-products, new ones every time, and works on a tracked file for a while.
+    test = (
+        "touch $FLAGS/check; mkdir -p cache; echo x > cache/$RANDOM; cp README.md $FLAGS/kept; "
+        "echo x >> README.md; sleep 0.1; cp $FLAGS/kept README.md; grep -qx 42 answer.txt"
+    )
     args = (
         *("run", "--task-file", "TASK-7.md", "--agent", "playbook", "--playbook", str(book)),
-        *("--test-command", test, "--max-iterations", "6"),
+        *("--test-command", test, "--max-iterations", "6", "--never-pause-on-stagnation"),
+        *("--agent-env", "FLAGS", "--check-env", "FLAGS"),
     )
     return Scene(repo, flags, args)
 
@@ -93,10 +98,11 @@ Story = list[tuple[Any, ...]]
 
 
 def story(repo: Path) -> Story:
-    """What the journal says happened: every judged iteration, whichever process judged it."""
+    """What the journal says happened in its last run, whichever process judged an iteration."""
     found = []
-    for event in journal_events(repo, TASK):
-        if event["kind"] == "iteration":
+    events = journal_events(repo, TASK)
+    for event in events:
+        if event["kind"] == "iteration" and event["run"] == events[-1]["run"]:
             seen, judged = event["data"]["observation"], event["data"]["judgement"]
             found.append(
                 (
@@ -119,16 +125,33 @@ class Undisturbed:
 
     story: Story
     tree: str
+    outputs: dict[str, str]
+    block: str
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    place = scene(tmp_path_factory.mktemp("undisturbed"))
+    return undisturbed_in(scene(tmp_path_factory.mktemp("undisturbed")))
+
+
+def undisturbed_in(place: Scene) -> Undisturbed:
     result = place.finish()
     assert result.exit_code == 0, result.said
     told = story(place.repo)
     assert [row[0] for row in told] == [1, 2, 3, 4]
-    return Undisturbed(told, git(place.repo, "rev-parse", f"{BRANCH}^{{tree}}"))
+    tree = git(place.repo, "ls-tree", "-r", BRANCH)
+    return Undisturbed(told, tree, told_at_the_end(result), final_block(result))
+
+
+def told_at_the_end(result: Result) -> dict[str, str]:
+    """The outputs that do not name this very run."""
+    own = ("commit", "marker", "artifact-path")
+    return {name: value for name, value in result.outputs.items() if name not in own}
+
+
+def final_block(result: Result) -> str:
+    """The machine-readable status block of the end."""
+    return [line for line in result.stdout.splitlines() if '"type":"status"' in line][-1]
 
 
 def kill(run: Started, repo: Path) -> None:
@@ -151,37 +174,44 @@ def kill(run: Started, repo: Path) -> None:
 
 def check_end(place: Scene, result: Result, undisturbed: Undisturbed) -> None:
     """It ended as if nothing had happened."""
-    repo = place.repo
     assert result.exit_code == 0, result.said
     assert result.outputs["outcome"] == "complete"
-    assert result.kind == "complete"
-    assert result.marker is not None
-    assert result.marker["provisional"] is False
-    assert len(result.marker_files) == 1
+    assert told_at_the_end(result) == undisturbed.outputs
+    assert final_block(result) == undisturbed.block
+    check_what_is_left(place.repo, undisturbed)
+
+
+def check_what_is_left(repo: Path, undisturbed: Undisturbed) -> None:
+    """Marker, branch and journal of a run that has ended."""
+    (path,) = markers_in(repo)
+    marker = read_marker(path)
+    assert (marker["kind"], marker["provisional"]) == ("complete", False)
     assert story(repo) == undisturbed.story
-    assert git(repo, "rev-parse", f"{BRANCH}^{{tree}}") == undisturbed.tree
-    assert git(repo, "status", "--porcelain") == ""
+    assert git(repo, "ls-tree", "-r", BRANCH) == undisturbed.tree
+    assert git(repo, "status", "--porcelain") == "?? cache/"
     events = journal_events(repo, TASK)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert len({event["run"] for event in events} - {""}) == 1
-    assert [event["kind"] for event in events].count("run_ended") == 1
+    runs = len({event["run"] for event in events} - {""})
+    assert [event["kind"] for event in events].count("run_ended") == runs
     assert processes_left(repo) == []
 
 
-def journal_moves(repo: Path) -> Iterator[str]:
-    """The journal's tip, each time it moved, for as long as it is asked for."""
-    file, last = repo / ".git" / ref_of(TASK), ""
-    give_up = time.monotonic() + 30
-    while time.monotonic() < give_up:
+def journal_moves(run: Started) -> Iterator[str]:
+    """The journal's tip, each time it moves, until the run is over."""
+    file = run.repo / ".git" / ref_of(TASK)
+
+    def tip() -> str:
         try:
-            now = file.read_text().strip()
+            return file.read_text().strip()
         except OSError:
-            now = last
-        if now and now != last:
+            return ""
+
+    last = tip()
+    while run.process.poll() is None:
+        if (now := tip()) not in ("", last):
             last = now
             yield now
         time.sleep(0.001)
-    raise AssertionError("the journal did not move")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -190,16 +220,16 @@ def test_killed_at_random_times(seed: int, tmp_path: Path, undisturbed: Undistur
     dice = random.Random(seed)
     for _ in range(8):
         run = place.start()
-        delay = dice.uniform(0.05, 1.6)
-        end = time.monotonic() + delay
-        wait_until(
-            lambda run=run, end=end: run.process.poll() is not None or time.monotonic() > end
-        )
+        end = time.monotonic() + dice.uniform(0.05, 1.6)
+        while run.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.005)
         if run.process.poll() is not None:
             check_end(place, run.wait(), undisturbed)
             return
         kill(run, place.repo)
-    check_end(place, place.finish(), undisturbed)
+        if ended(place.repo):
+            break
+    go_on(place, undisturbed)
 
 
 def test_killed_after_so_many_events(tmp_path: Path, undisturbed: Undisturbed) -> None:
@@ -207,18 +237,16 @@ def test_killed_after_so_many_events(tmp_path: Path, undisturbed: Undisturbed) -
     place = scene(tmp_path)
     for count in (1, 2, 3, 4, 2, 3, 4, 5):
         run = place.start()
-        moves = journal_moves(place.repo)
-        if TASK in tasks_of(place.repo):
-            next(moves)
+        moves = journal_moves(run)
         for _ in range(count):
-            next(moves)
-            if run.process.poll() is not None:
-                break
+            next(moves, None)
         if run.process.poll() is not None:
             check_end(place, run.wait(), undisturbed)
             return
         kill(run, place.repo)
-    check_end(place, place.finish(), undisturbed)
+        if ended(place.repo):
+            break
+    go_on(place, undisturbed)
 
 
 def flag(name: str, times: int) -> Callable[[Scene, Started], None]:
@@ -234,15 +262,29 @@ def flag(name: str, times: int) -> Callable[[Scene, Started], None]:
     return wait
 
 
+def ended(repo: Path) -> bool:
+    """Whether the journal has the run's end."""
+    return TASK in tasks_of(repo) and journal_state(repo, TASK)["end"] is not None
+
+
+def go_on(place: Scene, undisturbed: Undisturbed) -> None:
+    """Start it again for the last time; where the end was journalled already, nothing is left."""
+    if ended(place.repo):
+        check_what_is_left(place.repo, undisturbed)
+    else:
+        check_end(place, place.finish(), undisturbed)
+
+
 def closing(count: int) -> Callable[[Scene, Started], None]:
     """Wait until ``count`` appends of closing are in the journal."""
 
     def wait(place: Scene, run: Started) -> None:
         seen = 0
-        for tip in journal_moves(place.repo):
+        for tip in journal_moves(run):
             seen += git(place.repo, "log", "-1", "--format=%s", tip).startswith("closing")
             if seen == count:
                 return
+        raise AssertionError(run.said)
 
     return wait
 
@@ -253,9 +295,8 @@ MOMENTS = {
     "first-checks": flag("check", 2),
     "second-turn": flag("agent", 2),
     "fourth-turn": flag("agent", 4),
-    "last-checks": flag("check", 4),
-    "decided": closing(1),
-    "archived": closing(2),
+    "last-checks": flag("check", 5),
+    "archived": closing(1),
 }
 
 
@@ -267,7 +308,7 @@ def test_killed_in_the_middle_of_a_step(
     run = place.start()
     MOMENTS[moment](place, run)
     kill(run, place.repo)
-    check_end(place, place.finish(), undisturbed)
+    go_on(place, undisturbed)
 
 
 def test_killed_twice_in_the_same_turn(tmp_path: Path, undisturbed: Undisturbed) -> None:
@@ -283,7 +324,7 @@ def test_killed_twice_in_the_same_turn(tmp_path: Path, undisturbed: Undisturbed)
             flag("agent", 1)(place, run)
         time.sleep(0.1)
         kill(run, place.repo)
-    check_end(place, place.finish(), undisturbed)
+    go_on(place, undisturbed)
 
 
 def test_a_job_that_is_killed_says_so_by_itself(tmp_path: Path) -> None:
@@ -331,6 +372,81 @@ def test_a_fresh_clone_goes_on_from_the_snapshot(
     check_end(place, result, undisturbed)
 
 
+def bash_args(script: Path, text: str) -> tuple[str, ...]:
+    """Options of a run whose agent is this bash script."""
+    script.write_text(text)
+    return (
+        *("run", "--task-file", "TASK-7.md", "--agent", "command"),
+        *("--agent-command", f"bash {script}", "--test-command", "grep -qx 42 answer.txt"),
+    )
+
+
+DONE = 'printf \'```pilot-signal\\n{"v":2,"type":"exit","success":true}\\n```\\n\'\n'
+
+
+@pytest.mark.parametrize("branch", ["main", f"navci/{TASK}"])
+def test_a_snapshot_goes_further_than_the_branch(branch: str, tmp_path: Path) -> None:
+    """Work of an attempt that crashed is in no commit of the branch, and still not lost."""
+    repo = make_repo(tmp_path / "repo", FILES)
+    waiting = tmp_path / "waiting"
+    args = bash_args(
+        tmp_path / "agent.sh",
+        f"if [ ! -e {tmp_path}/crashed ]; then touch {tmp_path}/crashed; echo half > half.txt; "
+        f"exit 3; fi\nif [ ! -e {waiting} ]; then touch {waiting}; sleep 60; fi\n"
+        f"echo 42 > answer.txt; {DONE}",
+    )
+    run = start_navci(repo, *args)
+    assert wait_until(waiting.exists, 20), run.said
+    kill(run, repo)
+    new = tmp_path / "new"
+    git(tmp_path, "clone", "-q", "--branch", branch, str(repo), str(new))
+    git(new, "fetch", "-q", str(repo), "refs/navci/*:refs/navci/*")
+    git(new, "remote", "remove", "origin")
+    result = run_navci(new, *args)
+    assert result.exit_code == 0, result.said
+    assert git(new, "show", f"{BRANCH}:half.txt") == "half"
+
+
+CLOSES = {
+    "marked": "printf -- '---\\nstatus: done\\n---\\n# Nothing to do\\n' > TASK-7.md",
+    "archived": "mkdir -p .agent/tasks/archive; git mv TASK-7.md .agent/tasks/archive/",
+    "deleted": "rm TASK-7.md",
+    "broken": "printf -- '---\\nstatus: [\\n---\\n' > TASK-7.md",
+}
+
+
+@pytest.mark.parametrize("how", CLOSES)
+def test_the_agent_had_been_at_the_task_document(how: str, tmp_path: Path) -> None:
+    """A run under way goes on with the task it started with."""
+    repo = make_repo(tmp_path / "repo", FILES)
+    waiting = tmp_path / "waiting"
+    args = bash_args(
+        tmp_path / "agent.sh",
+        f"if [ ! -e {waiting} ]; then {CLOSES[how]}; touch {waiting}; sleep 60; fi\n"
+        f"git checkout -q HEAD TASK-7.md 2>/dev/null; echo 42 > answer.txt; {DONE}",
+    )
+    run = start_navci(repo, *args)
+    assert wait_until(waiting.exists, 20), run.said
+    kill(run, repo)
+    contract = journal_state(repo, TASK)["contract"]
+    result = run_navci(repo, *args)
+    assert result.exit_code == 0, result.said
+    assert journal_state(repo, TASK)["contract"] == contract
+    assert result.outputs["iterations"] == "1"
+
+
+@pytest.mark.parametrize("moment", ["first-checks", "second-turn"])
+def test_what_a_person_does_in_between_is_kept(
+    moment: str, tmp_path: Path, undisturbed: Undisturbed
+) -> None:
+    place = interrupted(tmp_path, MOMENTS[moment])
+    write_files(place.repo, {"mine.txt": "mine\n", "README.md": "# my own words\n"})
+    result = place.finish()
+    assert result.exit_code == 0, result.said
+    assert (place.repo / "mine.txt").read_text() == "mine\n"
+    assert is_reachable(place.repo, "# my own words\n")
+
+
 LEFT = {
     "committed": "echo half > half.txt; git add half.txt; git commit -qm half",
     "untracked": "echo half > half.txt",
@@ -350,15 +466,10 @@ def test_the_agent_had_switched_branch(how: str, where: str, tmp_path: Path) -> 
         "side": "git switch -qc side", "detached": "git switch -q --detach", "main":
         "git switch -q main",
     }[where]  # fmt: skip
-    script = tmp_path / "agent.sh"
-    script.write_text(
+    args = bash_args(
+        tmp_path / "agent.sh",
         f"if [ ! -e {working} ]; then {switch} && {LEFT[how]}; touch {working}; sleep 60; fi\n"
-        "echo 42 > answer.txt; printf '```pilot-signal\\n"
-        '{"v":2,"type":"exit","success":true}\\n```\\n\'\n'
-    )
-    args = (
-        *("run", "--task-file", "TASK-7.md", "--agent", "command"),
-        *("--agent-command", f"bash {script}", "--test-command", "grep -qx 42 answer.txt"),
+        f"echo 42 > answer.txt; {DONE}",
     )
     run = start_navci(repo, *args)
     assert wait_until(working.exists, 20), run.said
@@ -399,7 +510,7 @@ def test_a_second_run_goes_on_from_the_work_branch(at: str, tmp_path: Path) -> N
     assert git(repo, "rev-parse", "main") == base
     assert int(git(repo, "rev-list", "--count", f"main..{BRANCH}")) >= 2
     assert second.marker is not None
-    assert {"part.txt", "answer.txt"} <= set(second.marker["git"]["files_changed"])
+    assert {"part.txt", "answer.txt"} <= set(second.marker["files_changed"])
     runs = {event["run"] for event in journal_events(repo, TASK)} - {""}
     assert len(runs) == 2
 
@@ -417,9 +528,7 @@ def test_a_moved_base_is_merged_in(tmp_path: Path) -> None:
         assert git(repo, "show", f"{BRANCH}:{path}") == text
     assert git(repo, "rev-parse", "main") == moved
     # What came from main is not the run's change.
-    assert git(repo, "diff", "--name-only", "main", BRANCH).split() == sorted(
-        ["TASK-7.md", ".agent/tasks/archive/TASK-7.md", "answer.txt", "part.txt"]
-    )
+    assert "new.txt" not in git(repo, "diff", "--name-only", "main", BRANCH)
 
 
 def test_a_conflict_with_the_moved_base_is_a_guard_gap(tmp_path: Path) -> None:
@@ -438,3 +547,41 @@ def test_a_conflict_with_the_moved_base_is_a_guard_gap(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.said
     assert git(repo, "show", f"{BRANCH}:answer.txt") == "42"
     assert git(repo, "merge-base", "--is-ancestor", "main", BRANCH) == ""
+
+
+def with_history(tmp_path: Path) -> Scene:
+    """A task with a run behind it, whose work branch and base have both gone on since."""
+    repo = make_repo(tmp_path / "repo", FILES | {"old.txt": "old\n"})
+    first = a_run(repo, write("part.txt", "part one\n"), {"delete": "old.txt"}, {"say": "more"})
+    assert first.exit_code == 10, first.said
+    git(repo, "switch", "-q", "main")
+    write_files(repo, {"new.txt": "from main\n"})
+    commit_all(repo, "main moves on")
+    for marker in markers_in(repo):
+        marker.unlink()
+    return scene(tmp_path, repo=repo)
+
+
+@pytest.fixture(scope="module")
+def undisturbed_second(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    return undisturbed_in(with_history(tmp_path_factory.mktemp("second")))
+
+
+@pytest.mark.parametrize("moment", ["opened", "baseline", "opening-checks", "first-turn"])
+def test_killed_in_a_second_run(
+    moment: str, tmp_path: Path, undisturbed_second: Undisturbed
+) -> None:
+    """The baseline lays the base's files out for a while: no part of the work, either."""
+    place = with_history(tmp_path)
+    run = place.start()
+    match moment:
+        case "opened":
+            next(journal_moves(run))
+        case "baseline":
+            flag("check", 1)(place, run)
+        case "opening-checks":
+            flag("check", 2)(place, run)
+        case _:
+            flag("agent", 1)(place, run)
+    kill(run, place.repo)
+    check_end(place, place.finish(), undisturbed_second)

@@ -6,7 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from navci.journal import ref_of
 from tests.support.navci_run import (
     Result,
     Variables,
@@ -67,13 +69,15 @@ class Agent:
         timeout: float = 60,
         through: Sequence[str] = (),
         test: str = "grep -qx 42 answer.txt",
+        task: Sequence[str] = ("--task", "Write 42 into answer.txt"),
+        program: str = "",
     ) -> Result:
-        """One run with this agent; ``args`` win over what every run here is given."""
+        """One run with this agent, or with another ``program``. ``args`` come last, and win."""
         return run_navci(
             self.repo,
             "run",
-            *("--task", "Write 42 into answer.txt", "--no-push"),
-            *("--agent", "command", "--agent-command", f"bash {self.program}"),
+            *(*task, "--no-push", "--agent", "command"),
+            *("--agent-command", program or f"bash {self.program}"),
             *("--max-iterations", "4", "--test-command", test),
             *args,
             env=env,
@@ -91,6 +95,11 @@ class Agent:
     def branch(self) -> str:
         """The work branch's full name."""
         return f"refs/heads/navci/{self.task}"
+
+    @property
+    def journal(self) -> str:
+        """The journal's full name."""
+        return ref_of(self.task)
 
     def subjects(self, ref: str = "") -> list[str]:
         """Subjects of the commits of ``ref``, the work branch by default, newest first."""
@@ -115,19 +124,16 @@ class Agent:
 
     def why(self, gap: str, iteration: int = 1) -> str:
         """What people and the next prompt are told about a gap."""
-        text: str = self._judged(iteration)["excerpts"].get(gap, "")
-        return text
+        return str(self._judged(iteration)["excerpts"].get(gap, ""))
 
     def prompt(self, number: int) -> str:
         """The prompt of one attempt."""
-        (path,) = (place_of(self.repo) / "temp").glob(f"navci-*/**/*-{number:03d}/prompt.md")
-        return path.read_text()
+        found = (place_of(self.repo) / "temp").glob(f"navci-*/transcripts/*-{number:03d}/prompt.md")
+        return next(found).read_text()
 
-    def _judged(self, iteration: int) -> dict[str, dict[str, dict[str, str]]]:
+    def _judged(self, iteration: int) -> Any:
         events = journal_events(self.repo, self.task)
-        judged = [event["data"] for event in events if event["kind"] == "iteration"]
-        found: dict[str, dict[str, dict[str, str]]] = judged[iteration - 1]
-        return found
+        return [event["data"] for event in events if event["kind"] == "iteration"][iteration - 1]
 
 
 def an_agent(tmp_path: Path, *turns: str, files: dict[str, str] | None = None) -> Agent:

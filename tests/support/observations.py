@@ -11,6 +11,7 @@ from navci.judge import judge
 from navci.model import (
     ExitSignal,
     Gaps,
+    Hypothesis,
     Indicator,
     Indicators,
     Judgement,
@@ -76,6 +77,7 @@ ANY_TEXT = st.text(max_size=12) | st.sampled_from(["\udcff", "```\n", "<!--", "\
 ANY_INDICATORS = st.dictionaries(
     st.sampled_from(Indicator), st.builds(Reading, st.none() | st.booleans(), ANY_TEXT)
 )
+ANY_HYPOTHESIS = st.builds(Hypothesis, NAMES[0] | NAMES[1] | ANY_TEXT, ANY_TEXT, ANY_TEXT)
 ANY_OBSERVATION = st.builds(
     Observation,
     iteration=st.integers(0, 25),
@@ -85,6 +87,7 @@ ANY_OBSERVATION = st.builds(
     signal=st.none() | st.builds(ExitSignal, st.booleans(), st.booleans(), ANY_TEXT),
     files_changed=st.lists(ANY_TEXT, max_size=3).map(tuple),
     files_read=st.lists(ANY_TEXT, max_size=3).map(tuple),
+    hypothesis=st.none() | ANY_HYPOTHESIS,
 )
 ANY_MEMORY = st.builds(
     Memory,
@@ -96,6 +99,7 @@ ANY_MEMORY = st.builds(
     last_failure=st.none() | ANY_GAPS,
     smallest=st.none() | ANY_GAPS,
     verify_failures=st.integers(0, 6),
+    hypotheses=st.lists(ANY_HYPOTHESIS, max_size=3).map(tuple),
 )
 ANY_RULES = st.builds(
     Rules,

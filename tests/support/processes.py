@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import subprocess
 import sys
 import time
 import uuid
@@ -17,6 +19,9 @@ from navci.system.process import TOKEN, Finished, run, scrubbed_env
 
 REPOSITORY = Path(__file__).parents[2]
 
+ANYBODY = ("setpriv", "--bounding-set=-all") if os.geteuid() == 0 else ("env",)
+"""The start of a command line that permissions mean something to, also where tests run as root."""
+
 DAEMON = (
     "import os, signal, sys, time\n"
     "for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(n, signal.SIG_IGN)\n"
@@ -27,6 +32,13 @@ DAEMON = (
     "time.sleep(60)\n"
 )
 """A Python program that is gone at once and leaves a daemon: two forks, deaf, its pipes open."""
+
+
+def can(*command: str) -> bool:
+    """Is there such a program here, and may we use it to start another?"""
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
 
 
 def tagged(token: str) -> list[int]:
