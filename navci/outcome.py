@@ -188,6 +188,8 @@ def note_of(iteration: Iteration) -> str:
     """The one thing worth saying about an iteration in a table: event, refusal, or its notes."""
     judged = iteration.judgement
     if judged.event:
+        if judged.hypothesis:
+            return f"STAGNATION → hypothesis on {judged.hypothesis.gap}"
         then = f" → AUTO-DIVERSIFY ({judged.strategy.upper()})" if judged.strategy else ""
         return f"STAGNATION{then}"
     if judged.gate.decision is GateDecision.BLOCKED:

@@ -140,13 +140,12 @@ def test_08_a_limit_that_is_none_is_refused(limit: str) -> None:
 
 
 def test_08_a_limit_of_one_stops_at_the_first() -> None:
-    rules = replace(BUDGET, max_verify_failures=1)
-    assert judge(Memory(), observe("a", claims=True), rules).end is End.FAILURE_BUDGET
+    one = replace(BUDGET, max_verify_failures=1)
+    assert judge(Memory(), observe("a", claims=True), one).end is End.FAILURE_BUDGET
 
 
 def test_09_a_failure_names_a_gap() -> None:
-    red = derive(None, [replace(facts(), why="exited 1")])
-    assert red.chk == {"check:tests"}
+    assert derive(None, [facts(why="exited 1")]).chk == {"check:tests"}
     without = judge(Memory(), observe(claims=True), UNATTENDED)
     assert not without.failure and without.signature is None
 
@@ -185,8 +184,8 @@ def test_13_making_the_gap_smaller_by_hand_is_a_gap(now: CheckFacts, gap: str) -
 
 
 def test_14_raising_the_limit_keeps_history_and_lowering_stops_at_once() -> None:
-    spent = Memory(verify_failures=5)
-    assert judge(spent, observe("a"), replace(BUDGET, max_verify_failures=6)).end is None
+    raised = replace(BUDGET, max_verify_failures=6)
+    assert judge(Memory(verify_failures=5), observe("a"), raised).end is None
     assert failures(3, Rules(max_verify_failures=3)) is not None
 
 

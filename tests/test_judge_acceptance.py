@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from navci.judge.acceptance import open_items, statuses
 from navci.judge.gaps import derive
@@ -20,7 +18,6 @@ from navci.model import (
     Evidence,
     ItemState,
 )
-from navci.system.canonical import canonical
 
 ITEM = AcceptanceItem("acc-12ab34cd56ef7890", "nine is not prime")
 OTHER = AcceptanceItem("acc-aaaaaaaabbbbbbbb", "two is prime")
@@ -268,56 +265,3 @@ def test_missing_to_failed_is_the_same_gap() -> None:
     missing = open_items(statuses(BY_TEST, [facts()]))
     failed = open_items(statuses(BY_TEST, [facts(red="tests.test_p::test_nine")]))
     assert missing == failed == {ITEM.id}
-
-
-TESTS = st.frozensets(
-    st.sampled_from(
-        ["t::a", "t::a[1]", "t::acc_12ab34cd", "t::id_1", "m", "", "\udcff::*", "t::a\n`x`"]
-    )
-)
-CHECKS = st.lists(
-    st.builds(
-        CheckFacts,
-        st.sampled_from(["tests", "lint"]),
-        st.booleans(),
-        st.text(max_size=5),
-        TESTS, TESTS, TESTS, TESTS,
-        st.dictionaries(st.sampled_from([ITEM.id, "id-1", "x", ""]), TESTS, max_size=2),
-    ),
-    max_size=3,
-)  # fmt: skip
-BINDINGS = st.lists(
-    st.builds(
-        Binding,
-        st.sampled_from(BindingKind),
-        st.sampled_from(["t::a", "t", "*", "lint", "id-1", "", "[", "t::a*"]) | st.text(max_size=4),
-    ),
-    max_size=3,
-).map(tuple)
-
-
-@given(BINDINGS, CHECKS, st.booleans())
-def test_total_and_fit_for_the_journal(
-    bindings: tuple[Binding, ...], checks: list[CheckFacts], strict: bool
-) -> None:
-    made = replace(contract(*bindings, strict=strict), items=(ITEM, OTHER))
-    found = statuses(made, checks)
-    assert found == statuses(made, checks)
-    assert set(found) == {ITEM.id, OTHER.id}
-    canonical(found)
-    for status in found.values():
-        assert status.why and status.why.isprintable() and len(status.why) <= 600
-        assert len(status.evidence) <= 5
-        assert (status.state is UNVERIFIED) <= (not strict)
-
-
-@given(BINDINGS, CHECKS, TESTS)
-def test_what_is_not_passed_never_satisfies(
-    bindings: tuple[Binding, ...], checks: list[CheckFacts], red: frozenset[str]
-) -> None:
-    """Take every pass away: nothing may stay satisfied, and no red test may go unseen."""
-    without = [replace(one, passed=False, passing=frozenset(), red=one.red | red) for one in checks]
-    made = contract(*bindings)
-    assert statuses(made, without)[ITEM.id].state is not SATISFIED
-    if statuses(made, checks)[ITEM.id].state is FAILED:
-        assert statuses(made, without)[ITEM.id].state is FAILED

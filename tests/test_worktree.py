@@ -430,6 +430,21 @@ def test_files_that_come_and_go_meanwhile(tree: Worktree, repo: Path) -> None:
     assert tree.tree() == base(tree)
 
 
+@pytest.mark.parametrize(
+    "name", [".env", "!a", "#b", "c ", "d  ", "*", "[e]", "f?", "g\nh", "i\\", "dir/j", "caf\udce9"]
+)
+def test_a_hidden_file_is_not_measured(tree: Worktree, repo: Path, name: str) -> None:
+    for path in (name, "other", "dir/other"):
+        target = repo / path
+        target.parent.mkdir(exist_ok=True)
+        target.write_text("1")
+    assert set(changes(tree)) == {name, "other", "dir/other"}
+    tree.hide([name])
+    assert set(changes(tree)) == {"other", "dir/other"}
+    (repo / name).write_text("2")
+    assert set(changes(tree)) == {"other", "dir/other"}
+
+
 def test_the_markers_folder_is_never_followed(tree: Worktree, repo: Path) -> None:
     write_files(repo, {".agent/.context-markers/m.md": "m", "a.log": "log"})
     git(repo, "add", "-f", "-A")

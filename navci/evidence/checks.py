@@ -88,7 +88,8 @@ def run_check(
         except CannotStart as error:
             problem = f"`{_command(spec)}` could not start: {error}"
     if problem is not None:
-        return CheckResult(spec.id, False, problem, replace(receipt, ended=iso(clock.now())))
+        ended = replace(receipt, ended=iso(clock.now()))
+        return CheckResult(spec.id, False, problem, ended, blind=bool(spec.junit))
     if finished.truncated:
         with contextlib.suppress(OSError):  # the end says most; what is lost is noted anyway
             append_text(output, f"\n[navci: cut here; the end follows]\n{finished.tail}")
@@ -118,6 +119,7 @@ def run_check(
         excerpt=_excerpt(finished),
         changed=changed,
         seconds=finished.seconds,
+        blind=report is not None and (not paths or report.verdict is Verdict.UNUSABLE),
     )
 
 
@@ -166,7 +168,7 @@ def to_facts(result: CheckResult) -> CheckFacts:
     """What decisions need of a result. Modules that did not load are not tests, so not ``red``."""
     report = result.report
     if report is None:
-        return CheckFacts(result.check, result.passed, result.why)
+        return CheckFacts(result.check, result.passed, result.why, blind=result.blind)
     return CheckFacts(
         check=result.check,
         passed=result.passed,
@@ -174,6 +176,9 @@ def to_facts(result: CheckResult) -> CheckFacts:
         red=frozenset(report.red) - report.unloaded,
         passing=report.passed,
         unloaded=report.unloaded,
+        skipped=report.skipped,
+        acceptance=report.acceptance,
+        blind=result.blind,
     )
 
 

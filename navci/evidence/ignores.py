@@ -61,6 +61,13 @@ def exclude_file(gitignores: Mapping[str, bytes], globs: Sequence[str] = ()) -> 
     return b"\n".join(lines) + b"\n"
 
 
+def exactly(path: str) -> bytes:
+    """The pattern that ignores the file ``path``, relative to the top, and hardly another one."""
+    pattern = b"/" + _literal(os.fsencode(path).replace(b"\\", b"?"))
+    bare = pattern.rstrip(b" ")
+    return bare + b"\\ " * (len(pattern) - len(bare))
+
+
 def attributes_file(gitattributes: Mapping[str, bytes]) -> bytes:
     """The content of ``info/attributes``, which wins over every ``.gitattributes`` lying about."""
     lines = [_AS_WRITTEN]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from navci.evidence.junit_ids import Namer
-from navci.evidence.junit_occurrences import Settled
 from navci.evidence.junit_reader import read_file
 from navci.evidence.junit_tally import Tally
 from navci.model import TestReport, Totals, Verdict
@@ -70,7 +69,8 @@ def _read_all(
     unusable: list[str] = []
     digests: dict[str, str] = {}
     files: list[FileReport] = []
-    for path in dict.fromkeys(paths):
+    paths = list(dict.fromkeys(paths))
+    for path in paths:
         name = relative_name(path, root)
         shown = neutral.show_path(name)
         tally, digest, problem = read_file(path, namer, names=names)
@@ -80,11 +80,14 @@ def _read_all(
             unusable.append(f"{shown}: {problem}")
             files.append(FileReport(name, Verdict.UNUSABLE, (problem,), Totals()))
             continue
-        total.merge(tally, shown)
+        if len(paths) > 1:
+            total.merge(tally, shown)
         if each:
             files.append(_on_its_own(name, tally))
-    settled = total.settle()
-    return _together(total, settled, unusable, digests), tuple(files)
+        if len(paths) == 1:  # one big report is neither held nor settled twice
+            total = tally
+            total.name_source(shown)
+    return _together(total, unusable, digests, len(paths)), tuple(files)
 
 
 def _on_its_own(name: str, tally: Tally) -> FileReport:
@@ -95,10 +98,9 @@ def _on_its_own(name: str, tally: Tally) -> FileReport:
     )
 
 
-def _together(
-    total: Tally, settled: Settled, unusable: list[str], digests: dict[str, str]
-) -> TestReport:
-    verdict, reasons = _judge(total, unusable, len(digests) + len(unusable))
+def _together(total: Tally, unusable: list[str], digests: dict[str, str], files: int) -> TestReport:
+    settled = total.settle()
+    verdict, reasons = _judge(total, unusable, files)
     return TestReport(
         verdict=verdict,
         reasons=tuple(reasons),

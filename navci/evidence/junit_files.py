@@ -79,6 +79,35 @@ class ReportGlobs:
                     found.links.append(path)
 
 
+def named_files(names: Sequence[str], cwd: Path) -> list[Path]:
+    """The files a person names, relative to ``cwd``, in that order and each once.
+
+    A name is a file, a folder (every ``*.xml`` below it) or a glob, with ``/`` or ``\\``. Raises
+    :class:`~navci.errors.ConfigError` with every name that no file goes by.
+    """
+    found: dict[Path, None] = {}
+    problems = []
+    for name in names:
+        path = cwd / name
+        if not name:
+            problems.append("an empty name; name a report, a folder of reports, or a glob")
+            continue
+        if _is_folder(str(path)):
+            folder, glob = path, "**/*.xml"
+        elif os.path.lexists(path):
+            found[path] = None
+            continue
+        else:
+            folder, glob = _split(name.replace("\\", "/"), cwd)
+        matches = ReportGlobs([glob], folder, folder).find() if glob else Found()
+        found |= dict.fromkeys(folder / file for file in matches.files)
+        if not matches.files:
+            problems.append(_nothing(name, glob, matches))
+    if problems:
+        raise ConfigError(*problems)
+    return list(found)
+
+
 def clear(found: Found, repo: Path, tracked: frozenset[str]) -> str | None:
     """Delete what an earlier run left; the problem, if any.
 
@@ -106,6 +135,28 @@ def fresh(before: Found, after: Found, tracked: frozenset[str]) -> list[str]:
     """The reports of this run: not tracked, and not from where :func:`clear` could not look."""
     hidden = tuple(f"{folder}/" for folder in before.closed)
     return [path for path in after.files if path not in tracked and not path.startswith(hidden)]
+
+
+def _split(name: str, cwd: Path) -> tuple[Path, str]:
+    """The folder where a glob begins, and the glob from there; no glob when nothing is wild."""
+    parts = name.split("/")
+    wild = [n for n, part in enumerate(parts) if globbing.has_magic(part)]
+    if not wild:
+        return cwd, ""
+    return cwd / "/".join([*parts[: wild[0]], ""]), "/".join(parts[wild[0] :])
+
+
+def _nothing(name: str, glob: str, matches: Found) -> str:
+    shown = show_path(name, 200)
+    for paths, why in (
+        (matches.links, "is a symbolic link to a folder and not followed"),
+        (matches.closed, "cannot be read"),
+    ):
+        if paths:
+            return f"no file matches `{shown}`: {show_path(paths[0] or name, 200)} {why}"
+    if not glob:
+        return f"`{shown}` does not exist; name a report, a folder of reports, or a glob"
+    return f"no file matches `{shown}`; look whether the tests wrote their report somewhere else"
 
 
 def _is_folder(path: str) -> bool:

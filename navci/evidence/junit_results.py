@@ -1,30 +1,35 @@
-"""One testcase's results, read with junitparser: which of them counts, and what it shows."""
+"""One testcase's results, as junitparser's classes: which of them counts, what it shows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from junitparser import Error, Failure, Skipped
-from junitparser.xunit2 import RerunError, RerunFailure, TestCase
-from lxml import etree
+from junitparser.junitparser import Result
+from junitparser.xunit2 import FlakyError, FlakyFailure, RerunError, RerunFailure
 
 from navci.evidence.junit_ids import Namer
 from navci.evidence.junit_occurrences import Status
 from navci.system import neutral
 
-# Local names of result elements, in lower case, to the names junitparser knows.
-RESULTS = {
-    "error": "error",
-    "failure": "failure",
-    "skipped": "skipped",
-    "disabled": "skipped",
-    "ignored": "skipped",
-    "flakyerror": "flakyError",
-    "flakyfailure": "flakyFailure",
-    "rerunerror": "rerunError",
-    "rerunfailure": "rerunFailure",
+# Local names of result elements, in lower case: not all producers keep to the schema's.
+RESULTS: Mapping[str, type[Result]] = {
+    "error": Error,
+    "failure": Failure,
+    "skipped": Skipped,
+    "disabled": Skipped,
+    "ignored": Skipped,
+    "flakyerror": FlakyError,
+    "flakyfailure": FlakyFailure,
+    "rerunerror": RerunError,
+    "rerunfailure": RerunFailure,
+}
+_STATUS: Mapping[type[Result], Status] = {
+    Error: Status.ERRORED,
+    Failure: Status.FAILED,
+    Skipped: Status.SKIPPED,
 }
 # What gtest, ctest, behave, tst and NUnit's converters say in an attribute (R4).
 _SAID = {
@@ -42,7 +47,7 @@ _SAID = {
     },
     "result": {"suppressed": Status.SKIPPED, "failed": Status.FAILED, "error": Status.ERRORED},
 }
-_SEVERITY = ("error", "failure", "rerunError", "rerunFailure")
+_SEVERITY = (Error, Failure, RerunError, RerunFailure, Skipped, FlakyError, FlakyFailure)
 _PYTEST_PLACE = re.compile(r"^([^\s:][^\n:]*\.\w{1,5}):(\d+): \w", re.MULTILINE)
 # Only from where a word begins: hostile text must not make it start again at every letter.
 _PLACE = re.compile(
@@ -53,8 +58,7 @@ _VALUE_LIMIT = 4096
 _ACCEPTANCE_LIMIT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A testcase's status; ``itemised`` results of it that a suite may have counted as red."""
 
     status: Status
@@ -62,27 +66,23 @@ class Outcome:
     flaky: bool
 
 
-def read_case(attrib: Mapping[str, str], element: etree._Element | None) -> Outcome:
+def read_case(attrib: Mapping[str, str], results: Sequence[Result]) -> Outcome:
     """The worst of a testcase's direct results, or what its attributes say without one (R3-R5).
 
     A case is flaky only when its producer says so and nothing else is wrong with it. A rerun
     without a failure is a failure: nothing says that any attempt passed.
     """
-    results = [] if element is None else list(TestCase.fromelem(element))  # type: ignore[no-untyped-call]
     worst: Status | None = None
     red = reruns = flaky = 0
     for result in results:
-        match result:
-            case Error():
-                worst, red = Status.ERRORED, red + 1
-            case Failure():
-                worst, red = max(worst or Status.FAILED, Status.FAILED), red + 1
-            case Skipped():
-                worst = max(worst or Status.SKIPPED, Status.SKIPPED)
-            case RerunFailure() | RerunError():
-                reruns += 1
-            case _:
-                flaky += 1
+        kind = type(result)
+        if (status := _STATUS.get(kind)) is not None:
+            red += status >= Status.FAILED
+            worst = status if worst is None else max(worst, status)
+        elif kind is RerunFailure or kind is RerunError:
+            reruns += 1
+        else:
+            flaky += 1
     if worst is None:
         worst = max(
             said.get(attrib.get(key, "").strip().lower(), Status.PASSED)
@@ -94,18 +94,12 @@ def read_case(attrib: Mapping[str, str], element: etree._Element | None) -> Outc
     return Outcome(worst, itemised, flaky > 0 and worst is Status.PASSED)
 
 
-def worst_words(element: etree._Element | None) -> tuple[str, str]:
+def worst_words(results: Sequence[Result]) -> tuple[str, str]:
     """Message and text of the worst result."""
-    results = [] if element is None else list(element)
     if not results:
         return "", ""
-    worst = results[0] if len(results) == 1 else min(results, key=_severity)
-    return worst.get("message") or "", worst.text or ""
-
-
-def _severity(result: etree._Element) -> int:
-    tag = str(result.tag)
-    return _SEVERITY.index(tag) if tag in _SEVERITY else len(_SEVERITY)
+    worst = min(results, key=lambda result: _SEVERITY.index(type(result)))
+    return worst.message or "", worst.text or ""
 
 
 def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) -> str:

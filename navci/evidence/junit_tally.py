@@ -40,6 +40,7 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     oddities: dict[str, None] = field(default_factory=dict)
+    settled: Settled | None = None
 
     @classmethod
     def empty(cls, *, names: bool) -> Tally:
@@ -101,22 +102,34 @@ class Tally:
                 self.red[test] = excerpt if len(self.red) <= _EXCERPTS else ""
         for value, tests in other.acceptance.items():
             self.acceptance.setdefault(value, set()).update(tests)
-        self.failures += [f"{source}: {failure}" for failure in other.failures]
-        self.doubts += [f"{source}: {doubt}" for doubt in other.doubts]
+        self.failures += _from(source, other.failures)
+        self.doubts += _from(source, other.doubts)
         for note in other.oddities:
             self.odd(note)
 
-    def settle(self) -> Settled:
-        """Leave every id in one set only, and note those that occur more than once.
+    def name_source(self, source: str) -> None:
+        """Let the reasons begin with ``source``, as :meth:`merge` does."""
+        self.failures = _from(source, self.failures)
+        self.doubts = _from(source, self.doubts)
 
-        A testcase that stands for a module takes the module's name.
+    def settle(self) -> Settled:
+        """Leave every id in one set only, and note those that occur more than once; only once.
+
+        A testcase that stands for a module takes the module's name, so nothing can be added or
+        merged afterwards.
         """
-        settled = self.ids.settle(self.red.keys())
+        if self.settled:
+            return self.settled
+        settled = self.settled = self.ids.settle(self.red.keys())
         for test, module in self.unloaded.items():
             self.red[module] = self.red.pop(test, "") or self.red.get(module, "")
         if settled.again:
             self.odd(_repetition(settled))
         return settled
+
+
+def _from(source: str, reasons: list[str]) -> list[str]:
+    return [f"{source}: {reason}" for reason in reasons]
 
 
 def _repetition(settled: Settled) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from lxml import etree
+from junitparser.junitparser import Result
 
 from navci.evidence.junit_ids import Namer, unloaded_module
 from navci.evidence.junit_occurrences import Status
@@ -57,13 +57,13 @@ class _Suite:
 
 
 class _Case:
-    """A testcase. ``element`` holds its direct result children, for junitparser to read."""
+    """A testcase. ``results`` are its direct result children."""
 
-    __slots__ = ("acceptance", "attrib", "element")
+    __slots__ = ("acceptance", "attrib", "results")
 
     def __init__(self, attrib: Mapping[str, str]) -> None:
         self.attrib = attrib
-        self.element: etree._Element | None = None
+        self.results: list[Result] = []
         self.acceptance: tuple[str, ...] = ()
 
 
@@ -79,10 +79,10 @@ class _Properties:
 class _Result:
     """A result child of a testcase or a suite, while its text arrives."""
 
-    __slots__ = ("element", "text")
+    __slots__ = ("result", "text")
 
-    def __init__(self, element: etree._Element) -> None:
-        self.element = element
+    def __init__(self, result: Result) -> None:
+        self.result = result
         self.text: list[str] = []
 
 
@@ -177,10 +177,10 @@ class ReportTarget:
             case _Suite():
                 self._end_suite(frame)
             case _Result():
-                frame.element.text = "".join(frame.text)
+                frame.result.text = "".join(frame.text)
                 self._text = None
                 if isinstance(parent := stack[-1], _Suite):
-                    self._suite_failure(parent, frame.element)
+                    self._suite_failure(parent, frame.result)
         self._in_suite = bool(stack) and isinstance(stack[-1], _Suite)
 
     def data(self, data: str) -> None:
@@ -222,9 +222,9 @@ class ReportTarget:
                     if lower == "warning":
                         self.tally.odd("a <warning> in a testcase decides nothing")
                     return _OPAQUE
-                if parent.element is None:
-                    parent.element = etree.Element("testcase")
-                return self._result(etree.SubElement(parent.element, RESULTS[lower]), attrib)
+                result = self._result(lower, attrib)
+                parent.results.append(result.result)
+                return result
             case _Properties():
                 if lower == "property" and attrib.get("name") == "acceptance":
                     parent.case.acceptance += acceptance_ids(attrib.get("value", ""))
@@ -234,14 +234,12 @@ class ReportTarget:
         if lower in _OUTPUT:
             return _OPAQUE
         if parent is not None and lower in ("error", "failure"):
-            return self._result(etree.Element(lower), attrib)
+            return self._result(lower, attrib)
         return _Suite(name, attrib, self.tally.cases, self._itemised)
 
-    def _result(self, element: etree._Element, attrib: Mapping[str, str]) -> _Result:
-        for key in ("message", "type"):
-            if key in attrib:
-                element.set(key, attrib[key][:_TEXT_LIMIT])
-        result = _Result(element)
+    def _result(self, name: str, attrib: Mapping[str, str]) -> _Result:
+        message = attrib.get("message")
+        result = _Result(RESULTS[name](message and message[:_TEXT_LIMIT]))
         self._text, self._room = result.text, _TEXT_LIMIT
         return result
 
@@ -252,7 +250,7 @@ class ReportTarget:
         if not classname or classname == name:
             file = attrib.get("file") or self._suite_file()
         test = self._namer.test_id(classname or "", name or "", file)
-        outcome = read_case(attrib, case.element)
+        outcome = read_case(attrib, case.results)
         self._itemised += outcome.itemised
         if outcome.flaky:
             self.tally.flaky += 1
@@ -266,7 +264,7 @@ class ReportTarget:
         self.tally.accept(case.acceptance, test)
 
     def _explain(self, case: _Case, test: str) -> None:
-        message, text = worst_words(case.element)
+        message, text = worst_words(case.results)
         if module := unloaded_module(case.attrib, message):
             if "/" in module:
                 module = self._namer.file(module)
@@ -275,13 +273,15 @@ class ReportTarget:
         if self.tally.wants_excerpt(test):
             self.tally.red[test] = excerpt(case.attrib, message, text, self._namer)
 
-    def _suite_failure(self, suite: _Suite, element: etree._Element) -> None:
+    def _suite_failure(self, suite: _Suite, result: Result) -> None:
         self._itemised += 1
-        message, text = str(element.get("message") or ""), str(element.text or "")
+        message, text = worst_words([result])
         said = neutral.one_line(message or text, 200) or "without a word"
         name = suite.attrib.get("name") or ""
         where = f"suite `{neutral.one_line(name, 100)}`" if name else f"<{suite.name}>"
-        self.tally.fail(f"<{element.tag}> outside any testcase, on {where}: {said}")
+        self.tally.fail(
+            f"<{type(result).__name__.lower()}> outside any testcase, on {where}: {said}"
+        )
 
     def _end_suite(self, suite: _Suite) -> None:
         attrib = suite.attrib

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 from navci.errors import GitError, InfraError
-from navci.evidence.ignores import attributes_file, exclude_file, is_marker
+from navci.evidence.ignores import attributes_file, exactly, exclude_file, is_marker
 from navci.evidence.index import GITLINK, contents, entries_of, indexed, joined, put
 from navci.system.files import write_atomic
 from navci.system.git import Git
@@ -117,6 +117,12 @@ class Worktree:
         base = {path: self._base_entries.get(path, absent) for path in as_in_base}
         put(self.git, self._scratch, base)
         return self.git.text("write-tree", index=self._scratch)
+
+    def hide(self, paths: Collection[str]) -> None:
+        """Ignore untracked ``paths`` from now on, as if a rule of base said so."""
+        with self._excludes.open("ab") as rules:
+            rules.write(b"".join(exactly(path) + b"\n" for path in paths))
+        self._git("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
 
     def follow(self, commit: str) -> None:
         """Take the files of ``commit`` for tracked too: an agent may commit an ignored file."""

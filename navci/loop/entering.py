@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from navci.errors import InfraError
+from navci.evidence.secrets import find_secrets
 from navci.journal import BASELINE, OPENED, SNAPSHOT, State
 from navci.loop.branch import Start, merge_moved_base
 from navci.loop.run import Run
@@ -75,6 +76,9 @@ def survey(
             run.worktree.byproducts |= {path: found[path].blob for path in mine}
         else:
             tree = files
+    if start.resumes:  # an interrupted attempt's secrets are found by the next one's scan
+        leaks = find_secrets(run.checkout.top, standing.touched, lambda path: git.show(head, path))
+        tree = transplant(git, tree, git.tree_of(head), leaks, scratch)
     # What an interrupted attempt left counts as a change of the next one.
     run.tree = start.before or tree
     now = run.clock.now()

@@ -83,6 +83,8 @@ def judge_it(
     notes = [*followed(run), *turn.notes]
     if turn.timed_out:
         notes.append("the turn was ended at its deadline")
+    if judgement.refusal:
+        notes.append(judgement.refusal)
     run.complaints = signals.complaints
     return Iteration(
         number,
@@ -100,6 +102,8 @@ def judge_it(
 def followed(run: Run) -> list[str]:
     """The change of approach this iteration was told to make, for its block's notes."""
     last = run.iterations[-1].judgement if run.iterations else None
+    if last is not None and last.hypothesis:
+        return [f"pursued the hypothesis on {last.hypothesis.gap} of iteration {last.iteration}"]
     if last is None or last.strategy is None:
         return []
     return [f"diversified ({last.strategy.upper()}) after iteration {last.iteration} stagnated"]

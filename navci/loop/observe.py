@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from navci.evidence.checks import to_facts
 from navci.judge import indicators
+from navci.judge.acceptance import open_items, statuses
 from navci.judge.gaps import derive, normalise
 from navci.loop.run import Run
 from navci.loop.work import Work, paths_changed
@@ -16,6 +17,8 @@ from navci.model import (
     Gaps,
     Indicator,
     Indicators,
+    ItemState,
+    ItemStatus,
     Observation,
     Reading,
     Signals,
@@ -50,6 +53,8 @@ def observe(
         spent=run.state.spent,
         out_of_time=run.seconds_left <= 0,
         stop_requested=run.stop.requested is not None,
+        hypothesis=signals.hypothesis,
+        acceptance=statuses_of(run),
     )
 
 
@@ -81,7 +86,7 @@ def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
     def derived() -> Gaps:
         facts = facts_of(run.checks)
         missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
-        return derive(run.baseline, facts, guards, missing)
+        return derive(run.baseline, facts, guards, missing, open_items(statuses_of(run)))
 
     return run.measured("gaps", derived, all_open(run, guards))
 
@@ -89,7 +94,18 @@ def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
 def all_open(run: Run, guards: Iterable[str]) -> Gaps:
     """What is open when it could not be derived: a bug of ours must not read as "no gaps"."""
     checks = [f"check:{spec.id}" for spec in run.required] or ["guard:gaps"]
-    return Gaps(chk=frozenset((*checks, *(f"guard:{name}" for name in guards))))
+    items = frozenset(item.id for item in run.contract.items)
+    return Gaps(items, frozenset((*checks, *(f"guard:{name}" for name in guards))))
+
+
+def statuses_of(run: Run) -> Mapping[str, ItemStatus]:
+    """Where the acceptance items stand on the latest results; one that fails us is missing."""
+    unmet = ItemStatus(ItemState.MISSING, "it could not be measured")
+    return run.measured(
+        "acceptance items",
+        lambda: statuses(run.contract, facts_of(run.checks)),
+        {item.id: unmet for item in run.contract.items},
+    )
 
 
 def facts_of(checks: Iterable[CheckResult]) -> tuple[CheckFacts, ...]:

@@ -25,11 +25,13 @@ from navci.loop.finding import Found, as_started, find_task, refuse_off, refuse_
 from navci.loop.push import fetch_journal
 from navci.loop.run import Folders, Run, RunRequest
 from navci.loop.standing import (
+    hide_secrets,
     look,
     refuse_folder,
     refuse_in_use,
     refuse_overwriting,
     refuse_read_only,
+    refuse_secrets,
     refuse_unfinished,
 )
 from navci.loop.transcripts import secrets_of
@@ -236,7 +238,9 @@ def lay_out(
 ) -> Run:
     """The run's state, and the work tree it works in."""
     checkout, task, folders = prepared.checkout, prepared.task, prepared.folders
-    contract = build_contract(task, chosen.checks)
+    contract = build_contract(
+        task, chosen.checks, strict=chosen.acceptance_strict, acceptance=chosen.acceptance_map
+    )
     worktree = Worktree(
         git,
         start.base,
@@ -254,16 +258,17 @@ def lay_out(
         known_heads=branch_heads(git),
         secrets=secrets_of(chosen, request.environment),
         resumed=start.resumes,
-        notes=[*chosen.notes, *start.notes],
+        notes=[*chosen.notes, *start.notes, *contract.notes],
     )  # fmt: skip
     console.add_mask(run.secrets)
     ours = start.resumes and journal.state.place == place_of(checkout)
-    standing = look(run, ours=ours)
+    standing = hide_secrets(run, look(run, ours=ours), ours=ours)
     here = stays(run, start, standing, ours=ours)
     if not here and not only_checks_ran(run, ours=ours):
         refuse_unfinished(run, standing)
     refuse_in_use(checkout, start.branch)
     if not start.resumes:
+        refuse_secrets(run, standing)
         refuse_folder(run, (start.base, start.head))
         refuse_overwriting(run, standing, (start.base, start.head))
     state = begin(request, journal.state, start, contract.hash, checkout)

@@ -32,6 +32,9 @@ def announce(run: Run, iteration: Iteration) -> None:
         run.console.line(banner(Banner.STAGNATION, judgement.reason), style="yellow")
     if judgement.strategy and judgement.end is None:
         run.console.line(banner(auto_diversify(judgement.strategy)), style="yellow")
+    if judgement.hypothesis and judgement.end is None:
+        detail = f"The next turn pursues the agent's hypothesis: {judgement.hypothesis.change}"
+        run.console.line(banner("STAGNATION → HYPOTHESIS", detail), style="yellow")
     if judgement.end is End.MAX_ITERATIONS:
         run.console.line(banner(Banner.MAX_ITERATIONS), style="yellow")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from navci.errors import ConfigError, InfraError
 from navci.evidence.guards import protected
+from navci.evidence.secrets import find_secrets
 from navci.loop.run import Run
 from navci.system.checkout import Checkout
 from navci.system.neutral import show_path
@@ -65,6 +66,33 @@ def look(run: Run, *, ours: bool) -> Standing:
         tuple(path for path, entry in sorted(index.items()) if entry and not entry.blob),
         None if ours else under_way(run.checkout),
     )
+
+
+def hide_secrets(run: Run, standing: Standing, *, ours: bool) -> Standing:
+    """Leave untracked files that look like secrets out of everything: the journal is pushed.
+
+    Credentials that an earlier step of the job put into the checkout are such files.
+    """
+    found = find_secrets(run.checkout.top, standing.untracked, lambda _: None)
+    if not found:
+        return standing
+    run.worktree.hide(found)
+    for path, why in found.items():
+        run.note(f"{show_path(path)} is left out of everything navci keeps: {why}")
+    return look(run, ours=ours)
+
+
+def refuse_secrets(run: Run, standing: Standing) -> None:
+    """The run's first commit must not publish one. Raises :class:`ConfigError`."""
+    base = run.checkout.head or run.state.base
+    found = find_secrets(run.checkout.top, standing.touched, lambda path: run.git.show(base, path))
+    if found:
+        raise ConfigError(
+            *(
+                f"{show_path(path)}: {why}; --allow-dirty would commit it: take it out or stash it"
+                for path, why in found.items()
+            )
+        )
 
 
 def refuse_read_only(checkout: Checkout) -> None:

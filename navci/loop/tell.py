@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from navci.loop.observe import excerpts_of, gaps_of
+from navci.loop.observe import excerpts_of, gaps_of, statuses_of
 from navci.loop.run import Run
 from navci.prompt import PromptFacts
 from navci.task import text_for_agent
@@ -22,6 +22,8 @@ def prompt_facts(run: Run, number: int) -> PromptFacts:
         protect=run.settings.protect,
         gaps=gaps,
         excerpts=last.excerpts if last else excerpts_of(run, gaps),
+        statuses=last.observation.acceptance if last else statuses_of(run),
+        hypotheses=run.state.memory.hypotheses,
         previous=last.judgement if last else None,
         indicators=last.observation.indicators if last else {},
         stagnation_threshold=run.settings.rules.stagnation_threshold,

@@ -71,7 +71,8 @@ def line_of(event: Event) -> str:
             judged.gate.reason,
         ]
         if judged.event:
-            parts.append(f"event → {judged.strategy or judged.end}")
+            pursued = judged.hypothesis and f"hypothesis on {judged.hypothesis.gap}"
+            parts.append(f"event → {pursued or judged.strategy or judged.end}")
         return one_line(", ".join(parts))
     if event.kind == ENDED:
         return one_line(f"ended {event.data.get('end')}: {event.data.get('reason')}")

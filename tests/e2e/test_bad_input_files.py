@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.bash_agent import FILES, HONEST, WORK, an_agent, assert_ended
-from tests.support.navci_run import MARKERS, place_of, run_folders
-from tests.support.processes import ANYBODY, can
-from tests.support.repos import git
+from tests.support.navci_run import (
+    MARKERS,
+    is_reachable,
+    place_of,
+    processes_left,
+    run_folders,
+)
+from tests.support.processes import ANYBODY, can, wait_until
+from tests.support.repos import git, write_files
 
 pytestmark = pytest.mark.e2e
 
@@ -94,6 +100,50 @@ def test_a_secret_stays_in_the_tree_and_out_of_every_commit(
     assert agent.has("work.txt")
     everything = result.said + result.summary + json.dumps(result.marker)
     assert content.splitlines()[-1] not in everything
+
+
+def test_secrets_that_lay_in_the_checkout_before_are_never_pushed(tmp_path: Path) -> None:
+    """Steps before navci leave credentials there; the journal is as public as the branch."""
+    agent = an_agent(tmp_path, "work; echo working", HONEST)
+    write_files(agent.repo, {".env": "TOKEN=abc\n", "gha-creds-1 .json": KEY, "mine.txt": "mine\n"})
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(agent.repo, "remote", "add", "origin", str(remote))
+    result = agent.run("--push")
+    assert_ended(result, "complete", 0, "complete")
+    assert ".env is left out of everything navci keeps" in result.said
+    assert "gha-creds-1 .json is left out of everything navci keeps" in result.said
+    assert is_reachable(remote, WORK) and is_reachable(remote, "mine\n")
+    for repository in (agent.repo, remote):
+        assert not is_reachable(repository, "TOKEN=abc\n")
+        assert not is_reachable(repository, KEY)
+    assert (agent.repo / ".env").read_text() == "TOKEN=abc\n"
+    assert (agent.repo / "gha-creds-1 .json").read_text() == KEY
+
+
+def test_a_secret_of_an_interrupted_turn_is_in_no_commit_either(tmp_path: Path) -> None:
+    (source := tmp_path / "secret").write_text(KEY)
+    navci = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 5"
+    turn = f"work; cat {source} >> src/app.py; cp {source} .env; {navci}"
+    agent = an_agent(tmp_path, turn, "echo working", f"git checkout -q src; rm .env; {HONEST}")
+    agent.run()
+    wait_until(lambda: not processes_left(agent.repo))
+    result = agent.run()
+    assert_ended(result, "complete", 0, "complete")
+    assert "guard:src/app.py" in agent.gaps()
+    assert not agent.keeps(FILES["src/app.py"] + KEY)
+    assert not agent.keeps(KEY)
+    assert agent.has("work.txt")
+
+
+def test_allow_dirty_does_not_commit_secrets(tmp_path: Path) -> None:
+    agent = an_agent(tmp_path)
+    write_files(agent.repo, {"src/app.py": KEY})
+    result = agent.run("--allow-dirty")
+    assert result.exit_code == 2
+    assert "src/app.py: line 1 holds what looks like a private key" in result.said
+    assert (agent.repo / "src/app.py").read_text() == KEY
+    assert git(agent.repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
 
 # --- files nobody should have to meet -------------------------------------------------------
