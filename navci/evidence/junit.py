@@ -47,7 +47,7 @@ def survey_reports(paths: Sequence[Path], root: Path) -> tuple[TestReport, tuple
     """The same for a person, and what each file says on its own; red tests are always named.
 
     Over 16 MiB of reports passed and skipped tests are counted, not named: ``passed``,
-    ``skipped``, ``repeated`` and ``acceptance`` of the report are empty.
+    ``skipped``, ``repeated``, ``acceptance`` and ``digests`` of the report are empty.
     """
     names = sum(_size(path) for path in paths) <= _NAMED_BYTES
     return _read_all(paths, root, names=names, each=True)

@@ -13,7 +13,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import Protocol, Self
 
-_BUCKETS = 64
+_BUCKETS = 64  # a power of two
 
 
 class Status(IntEnum):
@@ -109,12 +109,13 @@ class HashedOccurrences:
         self._appends = [bucket.append for bucket in self._buckets]
 
     def passed(self, tests: Iterable[str]) -> None:
-        appends = self._appends
+        appends, last = self._appends, _BUCKETS - 1
         for key in map(hash, tests):
-            appends[key % _BUCKETS](key)
+            appends[key & last](key)
 
     def add(self, test: str, status: Status) -> None:
-        self.passed((test,))
+        key = hash(test)
+        self._appends[key & (_BUCKETS - 1)](key)
 
     def merge(self, other: HashedOccurrences) -> None:
         for mine, theirs in zip(self._buckets, other._buckets, strict=True):

@@ -59,9 +59,10 @@ _OTHER_FORMATS = {
 
 
 def read_file(path: Path, namer: Namer, *, names: bool) -> tuple[Tally | None, str, str]:
-    """The report's tally, or ``None`` and the problem; in the middle the SHA-256 of what was read.
+    """The report's tally, or ``None`` and the problem; in the middle the file's SHA-256.
 
-    With ``names`` the tally knows the names of passed tests, otherwise only how many.
+    Without ``names`` passed tests are only counted, and there is no SHA-256: what a million tests
+    come to, as quickly as can be.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -71,15 +72,35 @@ def read_file(path: Path, namer: Namer, *, names: bool) -> tuple[Tally | None, s
         os.close(handle)
         return None, "", "it is no regular file; a report must be one"
     with os.fdopen(handle, "rb", buffering=0) as stream:
-        hashing = hashlib.sha256()
-        target = ReportTarget(namer, names=names)
+        source = _Source(stream, hashlib.sha256() if names else None)
         try:
-            tally, problem = _parse(stream, hashing, target)
-            while chunk := stream.read(_CHUNK):
-                hashing.update(chunk)
+            tally, problem = _parse(source, ReportTarget(namer, names=names))
+            digest = source.digest()
         except OSError as error:
             return None, "", f"it cannot be read ({error.strerror})"
-    return tally, hashing.hexdigest(), problem
+    return tally, digest, problem
+
+
+class _Source:
+    """The bytes of a report in pieces, hashed as they are read if anyone asks for it."""
+
+    def __init__(self, stream: IO[bytes], hashing: hashlib._Hash | None) -> None:
+        self._stream = stream
+        self._hashing = hashing
+
+    def read(self) -> bytes:
+        chunk = self._stream.read(_CHUNK)
+        if self._hashing:
+            self._hashing.update(chunk)
+        return chunk
+
+    def digest(self) -> str:
+        """SHA-256 of the whole file, also where reading stopped early; empty if nobody asked."""
+        if not self._hashing:
+            return ""
+        while self.read():
+            pass
+        return self._hashing.hexdigest()
 
 
 def _cannot_open(error: OSError) -> str:
@@ -94,9 +115,7 @@ def _cannot_open(error: OSError) -> str:
             return f"it cannot be opened ({error.strerror})"
 
 
-def _parse(
-    stream: IO[bytes], hashing: hashlib._Hash, target: ReportTarget
-) -> tuple[Tally | None, str]:
+def _parse(source: _Source, target: ReportTarget) -> tuple[Tally | None, str]:
     parser = etree.XMLParser(
         target=target,  # type: ignore[arg-type] # the stubs want what lxml does not
         resolve_entities=False,
@@ -106,20 +125,19 @@ def _parse(
         remove_comments=True,
         remove_pis=True,
     )
-    chunk = stream.read(_CHUNK)
+    chunk = source.read()
     head = chunk[:1024]
     quiet = tags = 0
     complete = False
     try:
         _refuse_head(chunk)
         while chunk:
-            hashing.update(chunk)
             parser.feed(chunk)
             before, tags = tags, target.catch_up()
             quiet = 0 if tags > before else quiet + len(chunk)
             if quiet > _QUIET_LIMIT:
                 raise Refused("one text or attribute in it is longer than 10 MB")
-            chunk = stream.read(_CHUNK)
+            chunk = source.read()
         complete = True
         parser.close()
     except WrongRoot as error:

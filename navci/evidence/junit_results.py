@@ -98,7 +98,11 @@ def worst_words(results: Sequence[Result]) -> tuple[str, str]:
     """Message and text of the worst result."""
     if not results:
         return "", ""
-    worst = min(results, key=lambda result: _SEVERITY.index(type(result)))
+    worst = (
+        results[0]
+        if len(results) == 1
+        else min(results, key=lambda result: _SEVERITY.index(type(result)))
+    )
     return worst.message or "", worst.text or ""
 
 

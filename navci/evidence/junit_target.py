@@ -79,11 +79,10 @@ class _Properties:
 class _Result:
     """A result child of a testcase or a suite, while its text arrives."""
 
-    __slots__ = ("result", "text")
+    __slots__ = ("result",)
 
     def __init__(self, result: Result) -> None:
         self.result = result
-        self.text: list[str] = []
 
 
 class _Opaque:
@@ -113,15 +112,19 @@ class ReportTarget:
         self._in_suite = False
         self._leaves: list[Mapping[str, str]] = []
         self._in_leaf = False  # the last of them has begun and not ended
-        self._text: list[str] | None = None
-        self._room = 0
+        self._text: list[str] = []
+        self._open: _Result | None = None  # whose text it is
+        self.data = self._text.append  # no method of ours: called for the space around each tag
         self._itemised = 0  # failures, errors and flaky results written out so far
 
     def catch_up(self) -> int:
         """Count what waits; the number of tags so far, or of some of them.
 
-        It stands still where a text or an attribute does not end.
+        It stands still where a text or an attribute does not end. Text is kept only inside
+        results, and not without end.
         """
+        text = "".join(self._text)[:_TEXT_LIMIT] if self._open else ""
+        self._text[:] = [text]
         last = [self._leaves.pop()] if self._in_leaf else []
         self._count_leaves()
         self._leaves += last
@@ -153,7 +156,7 @@ class ReportTarget:
         if len(stack) >= DEPTH_LIMIT:
             raise Refused(f"its elements are nested deeper than {DEPTH_LIMIT}")
         if name == "testcase":
-            self._text = None
+            self._end_text()
             stack.append(_Case(attrib))
             self._in_suite = False
         else:
@@ -177,19 +180,11 @@ class ReportTarget:
             case _Suite():
                 self._end_suite(frame)
             case _Result():
-                frame.result.text = "".join(frame.text)
-                self._text = None
+                if frame is self._open:
+                    self._end_text()
                 if isinstance(parent := stack[-1], _Suite):
                     self._suite_failure(parent, frame.result)
         self._in_suite = bool(stack) and isinstance(stack[-1], _Suite)
-
-    def data(self, data: str) -> None:
-        """Text; kept only inside results, and not without end."""
-        if self._text is None:
-            return
-        if self._room > 0:
-            self._text.append(data[: self._room])
-            self._room -= len(data)
 
     def close(self) -> None:
         """The report is complete."""
@@ -239,9 +234,15 @@ class ReportTarget:
 
     def _result(self, name: str, attrib: Mapping[str, str]) -> _Result:
         message = attrib.get("message")
-        result = _Result(RESULTS[name](message and message[:_TEXT_LIMIT]))
-        self._text, self._room = result.text, _TEXT_LIMIT
+        self._end_text()
+        self._open = result = _Result(RESULTS[name](message and message[:_TEXT_LIMIT]))
         return result
+
+    def _end_text(self) -> None:
+        if self._open:
+            self._open.result.text = "".join(self._text)[:_TEXT_LIMIT]
+            self._open = None
+        self._text.clear()
 
     def _end_case(self, case: _Case) -> None:
         attrib = case.attrib
