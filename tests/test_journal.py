@@ -530,7 +530,7 @@ def test_a_forged_judgement_ends_the_run_that_would_go_on_from_it(
     a_run(repo, wrong(40), wrong(41))
     # The end event goes: the run is taken up again, and its judgements are read.
     ledger = git(repo, "rev-list", "--first-parent", REF).split()
-    git(repo, "update-ref", REF, ledger[2])
+    git(repo, "update-ref", REF, ledger[1])
     (tmp_path / "run").mkdir()
     ours = Git(repo / ".git", repo, tmp_path / "run")
     alter(ours, edit("event.json", FORGERIES["gaps"]))
