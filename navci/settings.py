@@ -9,6 +9,7 @@ import difflib
 import glob
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from navci.errors import ConfigError
 from navci.model import Binding, CheckSpec, FailOn, Rules
@@ -28,6 +29,9 @@ class Settings:
     of ``checks`` are relative to ``working_directory``, ``config_path`` to the top. ``branch``
     '' is ``navci/<task>``, ``base`` '' the default branch. ``acceptance_map`` binds acceptance
     items, by id or text; with ``acceptance_strict`` those without evidence are missing.
+    ``original_tests`` says what becomes of tests in files that the agent edited,
+    ``original_tests_globs`` which more files control testing; ``allow_removed_tests`` are globs of
+    baseline tests that may vanish, and with ``tolerate_baseline_failures`` red ones may stay red.
     ``transcripts`` ``None`` means: only in private repositories. ``notes`` are for people:
     warnings, and which defaults are used.
     """
@@ -68,6 +72,10 @@ class Settings:
     commit_email: str | None
     notes: tuple[str, ...]
     in_actions: bool
+    original_tests: Literal["report", "require"] = "report"
+    original_tests_globs: tuple[str, ...] = ()
+    allow_removed_tests: tuple[str, ...] = ()
+    tolerate_baseline_failures: bool = False
 
 
 def load(
@@ -153,6 +161,10 @@ def load(
         commit_email=own.commit_email,
         notes=(*_defaults(given, loop), *given.warnings, *_ignored(given, own)),
         in_actions=in_actions,
+        original_tests=own.original_tests,
+        original_tests_globs=_unique(_controls(own)),
+        allow_removed_tests=own.allow_removed_tests,
+        tolerate_baseline_failures=own.tolerate_baseline_failures,
     )
 
 
@@ -272,6 +284,13 @@ def _from_top(own: Navci, globs: Iterable[str]) -> tuple[str, ...]:
     if own.working_directory == ".":
         return tuple(globs)
     return tuple(f"{glob.escape(own.working_directory)}/{one}" for one in globs)
+
+
+def _controls(own: Navci) -> Iterator[str]:
+    """Those of the original-tests run, where a leading ``!`` takes files away."""
+    for glob_ in own.original_tests_globs:
+        bare = glob_.removeprefix("!")
+        yield glob_[: len(glob_) - len(bare)] + _from_top(own, (bare,))[0]
 
 
 def _unique(words: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ LONGEST = 720 * 3600.0  # seconds; longer than any job GitHub lets run
 _YES_NO = "true or false"
 _TEXT = "text"
 _GLOBS = "relative paths or globs, without `..`, in a list or separated by spaces or commas"
+_TEST_GLOBS = "globs of test ids, in a list or one a line"
 _NAMES = "names of environment variables, in a list or separated by spaces or commas"
 _DURATION = "a duration like 90s, 60m or 5h, at most 720h"
 _CHECK_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -44,6 +45,12 @@ _NO_BRANCH = re.compile(
 def _words(value: object) -> object:
     if isinstance(value, str):
         return tuple(word for word in re.split(r"[\s,]+", value) if word)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _lines(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(line.strip() for line in value.splitlines() if line.strip())
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -164,6 +171,7 @@ def _word_of(words: type[StrEnum]) -> Callable[[object], object]:
 Text = Annotated[str, AfterValidator(_text)]
 Duration = Annotated[float, BeforeValidator(_seconds)]
 Globs = Annotated[tuple[Annotated[str, AfterValidator(_glob)], ...], BeforeValidator(_words)]
+TestGlobs = Annotated[tuple[Text, ...], BeforeValidator(_lines)]
 Names = Annotated[tuple[Annotated[str, AfterValidator(_variable)], ...], BeforeValidator(_words)]
 Branch = Annotated[str, AfterValidator(_branch)]
 CommitIdentity = Annotated[str, AfterValidator(_identity)]
@@ -251,6 +259,10 @@ class Navci(Block):
     acceptance_map: Annotated[dict[Text, tuple[Binding, ...]], BeforeValidator(read_table)] = Field(
         {}, description=f"by an item's id or text, {HOW}, or a list of them"
     )
+    original_tests: Literal["report", "require"] = Field("report", description="report or require")
+    original_tests_globs: Globs = Field((), description=_GLOBS)
+    allow_removed_tests: TestGlobs = Field((), description=_TEST_GLOBS)
+    tolerate_baseline_failures: bool = Field(False, description=_YES_NO)
     setup_command: Text = Field("", description=_TEXT)
     check_env: Names = Field((), description=_NAMES)
     iteration_timeout: Duration = Field(3600.0, description=_DURATION)

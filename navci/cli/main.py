@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("navci.cli.run", "run", "Run the loop on a task until the evidence says done."),
     "demo": ("navci.cli.demo", "demo", "Watch a whole loop on a small repository made for it."),
     "show": ("navci.cli.show", "show", "Print the journal of a task."),
+    "verify": ("navci.cli.verify", "verify", "Verify a commit in fresh clones, against its base."),
     "junit": ("navci.cli.junit", "junit", "Show what navci makes of JUnit reports."),
     "doctor": ("navci.cli.doctor", "doctor", "Check git, Python, agents, settings and event."),
 }

@@ -63,7 +63,7 @@ def exclude_file(gitignores: Mapping[str, bytes], globs: Sequence[str] = ()) -> 
 
 def exactly(path: str) -> bytes:
     """The pattern that ignores the file ``path``, relative to the top, and hardly another one."""
-    pattern = b"/" + _literal(os.fsencode(path).replace(b"\\", b"?"))
+    pattern = b"/" + _literal(os.fsencode(path))
     bare = pattern.rstrip(b" ")
     return bare + b"\\ " * (len(pattern) - len(bare))
 

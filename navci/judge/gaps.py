@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from navci.model import Baseline, CheckFacts, Gaps
 
@@ -47,6 +48,9 @@ def derive(
     guards: Collection[str] = (),
     errors: Collection[str] = (),
     acceptance: Collection[str] = (),
+    *,
+    originals: Collection[str] = (),
+    tolerated: Collection[str] = (),
 ) -> Gaps:
     """The gaps of one iteration's measurements; ``acceptance``: the items failed or missing.
 
@@ -55,9 +59,11 @@ def derive(
     baseline that did not pass; ``test:<module>`` for a module that did not load, in place of its
     tests, so that breaking an import is never a smaller set than the red tests it hides, nor the
     red tests behind it a larger one; ``check:<id>:report`` in the same place for a whole check
-    whose reports are not usable; ``guard:<path>`` for every path in ``guards``.
+    whose reports are not usable; ``guard:<path>`` for every path in ``guards``;
+    ``original:<test>`` for every name in ``originals``. Tests in ``tolerated`` are no gaps.
     """
     found = {f"check:{name}" for name in errors} | {f"guard:{path}" for path in guards}
+    found |= {f"original:{name}" for name in originals}
     if baseline is not None:
         known = {facts.check for facts in baseline.checks} | set(baseline.must_pass)
         found |= {f"check:{name}" for name in known - {facts.check for facts in checks}}
@@ -67,6 +73,9 @@ def derive(
             if facts.blind:
                 found.add(f"check:{facts.check}:report")
         must_pass = baseline.must_pass.get(facts.check, frozenset()) if baseline else frozenset()
+        if tolerated:
+            facts = replace(facts, red=facts.red.difference(tolerated))
+            must_pass = must_pass.difference(tolerated)
         found |= {f"test:{test}" for test in _tests(facts, must_pass)}
     return Gaps(acc=frozenset(acceptance), chk=frozenset(found))
 

@@ -10,6 +10,7 @@ from navci.journal import JUDGED, NOT_JUDGED, SNAPSHOT, Judged
 from navci.judge import JUDGE_VERSION, judge
 from navci.loop.carried import carry
 from navci.loop.observe import excerpts_of, observe, unobserved
+from navci.loop.original import original_tests
 from navci.loop.push import push_journal
 from navci.loop.run import Run
 from navci.loop.show import announce, refresh
@@ -56,6 +57,10 @@ def iterate(run: Run) -> Ending | None:
             "the simplify turn", lambda: simplify(run, number, *undone, folder), undone
         )
         commit_work(run, work.tree, subject_of(run, number), work.agent_head)
+        originals = original_tests(run, signals, work, folder)
+        if originals is None:
+            return not_judged(run, turn, work, folder)
+        work = replace(work, originals=originals)
     iteration = judge_it(run, number, turn, signals, work, before)
     remember(run, iteration, work)
     keep(run, folder)

@@ -9,6 +9,7 @@ from navci.evidence.checks import to_facts
 from navci.judge import indicators
 from navci.judge.acceptance import open_items, statuses
 from navci.judge.gaps import derive, normalise
+from navci.loop.preexisting import tolerated, wanted_baseline
 from navci.loop.run import Run
 from navci.loop.work import Work, paths_changed
 from navci.model import (
@@ -34,7 +35,7 @@ def observe(
     run: Run, number: int, turn: Turn, signals: Signals, work: Work, before: str
 ) -> Observation:
     """The facts of iteration ``number``. What could not be measured is a gap, never a pass."""
-    gaps = gaps_of(run, work.guards)
+    gaps = gaps_of(run, work.guards, work.originals)
     signal = signals.exit
     changed = tuple(name_of(path) for path in work.changed)
     if len(changed) > _PATHS:
@@ -79,14 +80,26 @@ def unobserved(run: Run, number: int) -> Observation:
     )
 
 
-def gaps_of(run: Run, guards: Mapping[str, str]) -> Gaps:
-    """The gaps of the latest results; a required check without one is a gap."""
+def gaps_of(run: Run, guards: Mapping[str, str], originals: Iterable[str] = ()) -> Gaps:
+    """The gaps of the latest results; a required check without one is a gap.
+
+    ``originals``: what the original-tests run found wanting.
+    """
+    originals = tuple(originals)
     guards = {name_of(path): why for path, why in guards.items()}
 
     def derived() -> Gaps:
         facts = facts_of(run.checks)
         missing = {spec.id for spec in run.required} - {fact.check for fact in facts}
-        return derive(run.baseline, facts, guards, missing, open_items(statuses_of(run)))
+        return derive(
+            wanted_baseline(run.baseline, run.settings),
+            facts,
+            guards,
+            missing,
+            open_items(statuses_of(run)),
+            originals=originals,
+            tolerated=tolerated(run.baseline, run.settings),
+        )
 
     return run.measured("gaps", derived, all_open(run, guards))
 
@@ -173,6 +186,7 @@ def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> Mapping[str, 
         found.update({f"test:{normalise(test)}": text for test, text in red.items()})
     if work is not None:
         found.update({f"guard:{name_of(path)}": why for path, why in work.guards.items()})
+        found.update({f"original:{name}": why for name, why in work.originals.items()})
     return {gap: found[gap][:4000] for gap in _first(sorted(gaps.chk), 200) if found.get(gap)}
 
 

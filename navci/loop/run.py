@@ -73,6 +73,7 @@ class Run:
     """One process's view of a run. The journal's state is the truth; this is the way to it.
 
     ``found`` is the tree of the checkout as it was found, until the checkout is on the work branch.
+    ``originals`` holds what the original-tests run found, by tree: it is not run again for one.
     """
 
     request: RunRequest
@@ -106,6 +107,7 @@ class Run:
     resumed: bool = False
     mirrored: bool = True
     pushed: bool = False
+    originals: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     simplified_tree: str | None = None
     simplify_note: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +16,7 @@ from navci.evidence.checks import (
     to_facts,
 )
 from navci.journal import BASELINE
+from navci.loop.preexisting import forgiven, tolerated
 from navci.loop.run import Run
 from navci.model import Baseline, CheckResult, CheckSpec
 from navci.system.globs import match_glob
@@ -35,7 +37,8 @@ def verify(run: Run, tree: str, folder: Path) -> tuple[CheckResult, ...]:
     run.checks, run.verified_tree = (), None
     if run.required:
         run.tests_exit = 1
-    results = tuple(run_one(run, spec, tree, folder) for spec in run.required)
+    red_before = tolerated(run.baseline, run.settings)
+    results = tuple(forgiven(run_one(run, spec, tree, folder), red_before) for spec in run.required)
     if all(result.passed for result in results) and results:
         run.tests_exit = 0
     run.checks = results
@@ -43,12 +46,17 @@ def verify(run: Run, tree: str, folder: Path) -> tuple[CheckResult, ...]:
     return results
 
 
-def run_one(run: Run, spec: CheckSpec, tree: str, folder: Path) -> CheckResult:
-    """One check on ``tree``. Whatever it does to the tree is undone or set apart afterwards."""
+def run_one(
+    run: Run, spec: CheckSpec, tree: str, folder: Path, env: Mapping[str, str] | None = None
+) -> CheckResult:
+    """One check on ``tree``. Whatever it does to the tree is undone or set apart afterwards.
+
+    ``env`` is added to what checks see.
+    """
     place = CheckPlace(
         cwd=run.directory,
         repo=run.checkout.top,
-        env=check_environment(run),
+        env=check_environment(run) | dict(env or {}),
         folder=folder,
         tracked=run.worktree.tracked(run.state.head),
     )
@@ -164,7 +172,9 @@ def take_baseline(run: Run) -> None:
     run.journal.attach(_BASELINE, run.baseline)
     run.journal.append(BASELINE, run.state, {"checks": {r.check: r.why for r in results}})
     if on_base:
-        run.checks, run.verified_tree = results, standing
+        red_before = tolerated(run.baseline, run.settings)
+        run.checks = tuple(forgiven(result, red_before) for result in results)
+        run.verified_tree = standing
 
 
 def refuse_unusable(run: Run, results: tuple[CheckResult, ...]) -> None:

@@ -28,7 +28,8 @@ class Work:
     """The work tree after a turn.
 
     ``tree`` is what is verified and committed, ``changed`` the files of this iteration. ``guards``
-    maps what must not be (a protected file, a secret, a conflict, a broken ``.git``) to why.
+    maps what must not be (a protected file, a secret, a conflict, a broken ``.git``) to why,
+    ``originals`` what the original-tests run found wanting to what it saw.
     """
 
     tree: str
@@ -36,6 +37,7 @@ class Work:
     guards: Mapping[str, str] = field(default_factory=dict)
     snapshot: str | None = None
     agent_head: str | None = None
+    originals: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(run: Run, folder: Path) -> Work:
