@@ -29,6 +29,10 @@ class Indicator(StrEnum):
     MARKER_CREATED = "marker_created"
 
 
+CLOSING = frozenset({Indicator.TICKET_CLOSED, Indicator.MARKER_CREATED})
+"""What only navci's own closing makes true: nothing an agent can be asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What one indicator says: ``True`` met, ``False`` unmet, ``None`` not applicable; and why."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from navci.model import (
+    CLOSING,
     MAX_HYPOTHESIS,
     AcceptanceItem,
     CheckSpec,
@@ -101,7 +102,11 @@ def _prompt(facts: PromptFacts, gaps: str) -> str:
         strategy=last.strategy if last else None,
         pursued=_pursued(last.hypothesis) if last and last.hypothesis else (),
         refusal=one_line(last.refusal, 500) if last else "",
-        unmet=[name.value for name, reading in facts.indicators.items() if reading.met is False],
+        unmet=[
+            name.value
+            for name, reading in facts.indicators.items()
+            if reading.met is False and name not in CLOSING
+        ],
         refused=one_line(last.gate.reason) if last and refused else "",
         warning=f"{last.counter}/{facts.stagnation_threshold}" if last and last.warning else "",
         verify=facts.verification_checkpoints and last is not None and last.phase is Phase.VERIFY,

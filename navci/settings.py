@@ -32,8 +32,8 @@ class Settings:
     ``original_tests`` says what becomes of tests in files that the agent edited,
     ``original_tests_globs`` which more files control testing; ``allow_removed_tests`` are globs of
     baseline tests that may vanish, and with ``tolerate_baseline_failures`` red ones may stay red.
-    ``transcripts`` ``None`` means: only in private repositories. ``notes`` are for people:
-    warnings, and which defaults are used.
+    ``transcripts`` ``None`` means: only in private repositories. ``notes`` are warnings for people;
+    ``defaults`` are lines for the log, which say that defaults are used.
     """
 
     rules: Rules
@@ -72,6 +72,7 @@ class Settings:
     commit_email: str | None
     notes: tuple[str, ...]
     in_actions: bool
+    defaults: tuple[str, ...] = ()
     original_tests: Literal["report", "require"] = "report"
     original_tests_globs: tuple[str, ...] = ()
     allow_removed_tests: tuple[str, ...] = ()
@@ -159,8 +160,9 @@ def load(
         max_iterations_given=max_iterations_given,
         commit_name=own.commit_name,
         commit_email=own.commit_email,
-        notes=(*_defaults(given, loop), *given.warnings, *_ignored(given, own)),
+        notes=(*given.warnings, *_ignored(given, own)),
         in_actions=in_actions,
+        defaults=tuple(_defaults(given, loop)),
         original_tests=own.original_tests,
         original_tests_globs=_unique(_controls(own)),
         allow_removed_tests=own.allow_removed_tests,

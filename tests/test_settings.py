@@ -74,7 +74,8 @@ def test_without_a_config_the_defaults_hold_and_are_said() -> None:
     settings = read()
     assert settings.rules == Rules()
     assert (settings.rules.max_iterations, settings.rules.stagnation_threshold) == (5, 3)
-    assert settings.notes == (
+    assert settings.notes == ()
+    assert settings.defaults == (
         "Loop mode config not found in .nav-config.json.",
         "Using defaults: max_iterations=5, stagnation_threshold=3",
     )
@@ -89,14 +90,15 @@ def test_without_a_config_the_defaults_hold_and_are_said() -> None:
 
 
 def test_the_defaults_that_are_said_are_the_ones_in_force() -> None:
-    assert read({"max_iterations": 7}).notes[1] == (
+    assert read({"max_iterations": 7}).defaults[1] == (
         "Using defaults: max_iterations=7, stagnation_threshold=3"
     )
 
 
 def test_a_config_without_a_loop_mode_block_says_so_too() -> None:
-    assert read(config={"version": "8.0"}).notes[0].startswith("Loop mode config not found")
-    assert read(config=loop()).notes == ()
+    said = read(config={"version": "8.0"}).defaults
+    assert said[0].startswith("Loop mode config not found")
+    assert read(config=loop()).defaults == ()
 
 
 def test_every_key_of_navigators_block_is_read() -> None:

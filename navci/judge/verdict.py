@@ -11,6 +11,7 @@ from navci.judge.gate import approval_due, count_readings, decide
 from navci.judge.phase import detect, progress
 from navci.judge.stagnation import LAST_EVENT, Step
 from navci.model import (
+    CLOSING,
     ENDS,
     End,
     ExitSignal,
@@ -216,7 +217,7 @@ def _plan(observation: Observation, gate: Gate) -> str:
         return f"Close {summary(observation.gaps)}{',' if when else ''}{when}."
     if gate.met < gate.required:
         readings = observation.indicators.items()
-        unmet = ", ".join(name for name, reading in readings if reading.met is False)
+        unmet = ", ".join(n for n, reading in readings if reading.met is False and n not in CLOSING)
         return f"Go on with the task: {gate.required - gate.met} more of {unmet or 'none'} needed."
     return "Check the work against the task and, if all of it is done, give the exit signal."
 

@@ -17,8 +17,7 @@ def begin_work(run: Run) -> Ending | None:
 
     Raises :class:`navci.errors.ConfigError` for checks nobody could pass.
     """
-    for text in run.notes:
-        run.console.warning(text)
+    tell_found(run)
     state = run.state
     if state.deciding is not None:
         return Ending(state.deciding, state.reason)
@@ -32,7 +31,7 @@ def begin_work(run: Run) -> Ending | None:
             f"this contract has used up its failure budget ({state.memory.verify_failures} of "
             f"{limit}) in earlier runs",
         )
-    with run.console.group("Baseline: the checks on the base commit"):
+    with run.console.group(f"Checks before iteration {run.state.iteration + 1}"):
         set_up(run)
         take_baseline(run)
         enter_checkout(run)
@@ -44,11 +43,20 @@ def begin_work(run: Run) -> Ending | None:
     return None
 
 
+def tell_found(run: Run) -> None:
+    """What was found while opening: which defaults are used, and what people should know."""
+    for text in run.settings.defaults:
+        run.console.line(text)
+    for text in run.notes:
+        run.console.warning(text)
+
+
 def described(run: Run) -> str:
     """The run in a few lines, for the log."""
     rules = run.settings.rules
     known = {c.check: " green" if c.passed else " red" for c in run.checks}
     checks = ", ".join(spec.id + known.get(spec.id, "") for spec in run.required)
+    reachable = ["code_committed", "docs_updated", *["code_simplified"] * run.settings.simplify]
     lines = [
         f"Task: {run.task.id}: {run.task.title}",
         f"Agent: {run.settings.agent}, branch {run.state.branch}, base {run.state.base[:12]}",
@@ -56,6 +64,7 @@ def described(run: Run) -> str:
         f"time {show_duration(run.settings.time_budget)}",
         f"Checks: {checks}"
         if run.required
-        else "Checks: none; nothing but the agent's word and git stands behind this run",
+        else "Checks: none; nothing but the agent's word and git stands behind this run. "
+        f"{rules.min_heuristics} of {', '.join(reachable)} are needed",
     ]
     return "\n".join(lines)

@@ -61,7 +61,8 @@ def find_start(git: Git, checkout: Checkout, state: State, branch: str, base_nam
             f"the branch `{branch}` was rewritten since navci's last run (its work is kept at "
             f"{state.head[:12]}); rename it, or give another name with --branch"
         )
-    notes = (f"going on from the work already on `{branch}` ({tip[:12]})",)
+    last = f"; the last run ended {state.end}, this is a new one" if state.end else ""
+    notes = (f"going on from the work already on `{branch}` ({tip[:12]}){last}",)
     return Start(base, base_branch, branch, tip, notes=notes)
 
 

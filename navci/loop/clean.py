@@ -16,7 +16,7 @@ from navci.evidence.checks import CheckPlace, baseline_must_pass, run_check, to_
 from navci.evidence.control_files import Rules
 from navci.evidence.worktree import Worktree
 from navci.judge.gaps import derive, normalise, ordered
-from navci.loop.opening import config_place
+from navci.loop.chosen import config_place
 from navci.loop.preexisting import forgiven, tolerated, wanted_baseline
 from navci.loop.trial import Bench, try_original
 from navci.model import Baseline, CheckResult, CheckSpec

@@ -8,20 +8,25 @@ from dataclasses import replace
 
 from navci.journal import CLOSING, ENDED
 from navci.loop.iteration import Ending
+from navci.loop.observe import statuses_of
 from navci.loop.push import push_branch, push_journal
 from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.work import commit_work
-from navci.model import ENDS, End
+from navci.model import ENDS, End, ItemState
 from navci.outcome import RunReport
 from navci.report.status_block import Banner, banner, exit_block, status_block
-from navci.system.neutral import show_path
+from navci.system.neutral import one_line, show_path
 from navci.tickets.taskfile import archive
+
+_ITEMS = 20
 
 
 def close(run: Run, ending: Ending) -> RunReport:
     """Whatever can be done of the end is done; what cannot is said. Never raises our own errors."""
     run.attempt("the end could not be journalled", lambda: decide(run, ending))
+    if ending.end is End.COMPLETE:
+        run.attempt("the acceptance items could not be told", lambda: name_unverified(run))
     if ending.end is End.COMPLETE and run.task.source:
         once(run, "archived", "the task document could not be archived", lambda: archive_task(run))
     if run.pushes:
@@ -53,6 +58,16 @@ def once(run: Run, name: str, failed: str, step: Callable[[], None]) -> None:
         run.journal.append(CLOSING, state, {"step": name})
 
     run.attempt(failed, do)
+
+
+def name_unverified(run: Run) -> None:
+    """Say behind which acceptance items nothing but the agent's word stands."""
+    known = statuses_of(run)
+    texts = [i.text for i in run.contract.items if known[i.id].state is ItemState.UNVERIFIED]
+    if texts:
+        shown = "; ".join(one_line(text, 120) for text in texts[:_ITEMS])
+        more = f"; and {len(texts) - _ITEMS} more" if texts[_ITEMS:] else ""
+        run.note(f"unverified, so see for yourself (nothing measures it): {shown}{more}")
 
 
 def archive_task(run: Run) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from navci.evidence.signals import read_signals
 from navci.journal import JUDGED, NOT_JUDGED, SNAPSHOT, Judged
 from navci.judge import JUDGE_VERSION, judge
+from navci.judge.gaps import summary
 from navci.loop.carried import carry
 from navci.loop.observe import excerpts_of, observe, unobserved
 from navci.loop.original import original_tests
@@ -19,7 +20,7 @@ from navci.loop.transcripts import keep
 from navci.loop.turn import end_of_trouble, is_no_iteration, reserve, take_turn
 from navci.loop.verify import verify
 from navci.loop.work import Work, commit_work, gather, subject_of
-from navci.model import CheckResult, End, Iteration, Signals, Turn
+from navci.model import CheckResult, End, Iteration, Observation, Signals, Turn
 from navci.system.neutral import one_line
 
 
@@ -56,7 +57,7 @@ def iterate(run: Run) -> Ending | None:
         work, checks = run.measured(
             "the simplify turn", lambda: simplify(run, number, *undone, folder), undone
         )
-        commit_work(run, work.tree, subject_of(run, number), work.agent_head)
+        commit_work(run, work.tree, subject_of(run, number, work.tree), work.agent_head)
         originals = original_tests(run, signals, work, folder)
         if originals is None:
             return not_judged(run, turn, work, folder)
@@ -90,6 +91,7 @@ def judge_it(
         notes.append("the turn was ended at its deadline")
     if judgement.refusal:
         notes.append(judgement.refusal)
+    notes += refused_no_op(observation)
     run.complaints = signals.complaints
     return Iteration(
         number,
@@ -102,6 +104,22 @@ def judge_it(
         agent_seconds=turn.seconds,
         summary=one_line(turn.final_text, 300),
     )
+
+
+def refused_no_op(observation: Observation) -> list[str]:
+    """Why "nothing to do" was taken as a claim to be done, like any other."""
+    said = observation.signal
+    if said is None or not said.success or not said.no_op:
+        return []
+    if not said.reason.strip():
+        why = "it gives no reason"
+    elif observation.gaps:
+        why = summary(observation.gaps)
+    elif observation.run_changed:
+        why = "files differ from base"
+    else:
+        return []
+    return [f"the agent says there is nothing to do, but {why}: taken as a claim to be done"]
 
 
 def followed(run: Run) -> list[str]:
@@ -158,14 +176,18 @@ def not_judged(run: Run, turn: Turn, work: Work, folder: Path) -> Ending | None:
     run.tree = work.tree
     keep(run, folder)
     if run.stop.requested:
-        commit_work(run, work.tree, subject_of(run, run.state.iteration + 1), work.agent_head)
+        commit_work(
+            run, work.tree, subject_of(run, run.state.iteration + 1, work.tree), work.agent_head
+        )
         return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")
     if error is None:  # interrupted, but nobody asked to stop: try again
         return None
     trouble = end_of_trouble(run, error)
     if trouble is None:
         return None
-    commit_work(run, work.tree, subject_of(run, run.state.iteration + 1), work.agent_head)
+    commit_work(
+        run, work.tree, subject_of(run, run.state.iteration + 1, work.tree), work.agent_head
+    )
     return Ending(*trouble)
 
 

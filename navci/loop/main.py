@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from navci.actions.commands import Console
 from navci.errors import ConfigError, InfraError, JournalDamaged, NavciError, Skipped
-from navci.loop.beginning import begin_work, described
+from navci.loop.beginning import begin_work, described, tell_found
 from navci.loop.closing import close
 from navci.loop.early import tell_early, tell_refused
 from navci.loop.iteration import Ending, iterate
@@ -39,7 +39,8 @@ def run_loop(request: RunRequest, console: Console) -> Outcome:
     preload()
     try:
         prepared = prepare(request)
-        return run_prepared(request, console, prepared)
+        with prepared.lock:
+            return run_prepared(request, console, prepared)
     except Skipped as skipped:
         return refused(request, console, End.SKIPPED, skipped)
     except ConfigError as wrong:
@@ -86,8 +87,7 @@ def rehearsed(run: Run) -> str:
     missing = run.agent.check()
     if missing:
         raise InfraError(f"the agent cannot start: {missing}")
-    for text in run.notes:
-        run.console.warning(text)
+    tell_found(run)
     return f"dry run: everything but the checks was tried, nothing was started\n{described(run)}"
 
 

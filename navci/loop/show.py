@@ -48,7 +48,7 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     complete = end is End.COMPLETE
     archived = "archived" in state.closing
     indicators = (
-        indicators_of(run, closed=archived, marker=True)
+        indicators_of(run, closed=archived, marker=complete)
         if complete or last is None
         else last.observation.indicators
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,17 +16,27 @@ from navci.settings import Settings
 _CHUNK = 1 << 20
 _SHORTEST = 4
 """A secret of fewer characters would mask ordinary text; the report masks none either."""
+_SECRET_NAME = re.compile(r"key|token|secret|pass|auth|credential|cookie", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ .][a-z]+)*|[A-Z_]+|[0-9.]+")
+_LONG = 8
 
 
 def secrets_of(chosen: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Values nobody may see in anything written: the token, what agents and checks are given.
 
-    A file or folder that exists is no secret, and masked it would take outputs and links along.
+    A file or folder that exists is no secret, nor is a word or a number in a variable whose name
+    does not say so (``MODE=main``): masked they would take outputs and links along.
     """
     names = ("NAVCI_GITHUB_TOKEN", *chosen.agent_env, *chosen.check_env)
     harmless = {"HOME", "PATH", "TMPDIR", "USER", "LANG", "SHELL", "TERM", "CI"}
-    values = {environment.get(name, "") for name in names if name not in harmless}
-    return tuple(sorted(v for v in values if len(v) >= _SHORTEST and not _is_path(v)))
+    given = {name: environment.get(name, "") for name in names if name not in harmless}
+    return tuple(sorted({value for name, value in given.items() if _is_secret(name, value)}))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if len(value) < _SHORTEST or _is_path(value):
+        return False
+    return bool(_SECRET_NAME.search(name)) or (len(value) >= _LONG and not _WORD.fullmatch(value))
 
 
 def _is_path(value: str) -> bool:

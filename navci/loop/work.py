@@ -244,8 +244,12 @@ def enter_checkout(run: Run) -> None:
         run.note(f"the checkout's .git was broken and was rebuilt: {error}")
 
 
-def subject_of(run: Run, number: int) -> str:
-    """The commit's subject: ``type(scope): description``, a line people can read in a log."""
-    red = [check.check for check in run.checks if not check.passed]
+def subject_of(run: Run, number: int, tree: str) -> str:
+    """The commit's subject: ``type(scope): description``, a line people can read in a log.
+
+    Which checks are red it says only where they ran on this very ``tree``.
+    """
+    measured = run.checks if run.verified_tree == tree else ()
+    red = [check.check for check in measured if not check.passed]
     state = f", {', '.join(red[:3])} red" if red else ""
     return f"feat(navci): {one_line(run.task.title, 60)}, iteration {number}{state}"

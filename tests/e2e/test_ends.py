@@ -338,6 +338,95 @@ def test_a_second_run_of_a_task_waits_for_the_first(tmp_path: Path) -> None:
     assert not (repo / "second.txt").exists()
 
 
+def test_another_task_waits_for_the_checkout(tmp_path: Path) -> None:
+    """The work of two tasks in one checkout would be taken for each other's."""
+    repo = repository(tmp_path)
+    started = tmp_path / "started"
+    wait = f"touch {started}; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; echo no more"
+    agent = agent_args(repo, wait)
+    first = start_navci(repo, "run", "--task-file", DOCUMENT, *agent, "--max-iterations", "1")
+    other = ("run", "--task", "Write something else", *agent, "--max-iterations", "1")
+    try:
+        assert wait_until(started.exists, 20), first.said
+        folders = run_folders(repo)
+        second = run_navci(repo, *other)
+        assert second.exit_code == 19
+        assert f"another navci is working in {repo}" in second.said
+        assert second.outputs["outcome"] == "skipped"
+        assert run_folders(repo) == folders
+    finally:
+        (tmp_path / "go").touch()
+        result = first.wait()
+    assert result.exit_code == 10, result.said
+    third = run_navci(repo, *other)
+    assert third.exit_code == 10, third.said
+
+
+def test_a_killed_run_does_not_keep_the_checkout(tmp_path: Path) -> None:
+    repo = repository(tmp_path)
+    started = tmp_path / "started"
+    agent = agent_args(repo, f"touch {started}; sleep 30")
+    first = start_navci(repo, "run", "--task-file", DOCUMENT, *agent)
+    assert wait_until(started.exists, 20), first.said
+    first.process.kill()
+    first.wait()
+    quick = agent_args(repo, "echo nothing")
+    second = run_navci(repo, "run", "--task", "Else", *quick, "--max-iterations", "1")
+    assert second.exit_code == 10, second.said
+
+
+def test_only_a_completion_marker_counts_as_one(tmp_path: Path) -> None:
+    row = next(row for row in ROWS if row.end == "infra_error")
+    _, result = run_row(row, tmp_path)
+    assert result.marker["indicators"]["marker_created"]["met"] is False
+
+
+def test_what_nothing_measures_is_named_at_the_end(tmp_path: Path) -> None:
+    repo = repository(tmp_path)
+    write_files(
+        repo, {DOCUMENT: TEXT + "\n- [ ] the answer is polite\n- [ ] it is there (check=tests)\n"}
+    )
+    commit_all(repo, "items")
+    book = write_playbook(repo, [RIGHT, DONE])
+    result = run_navci(
+        repo, "run", "--task-file", DOCUMENT, "--agent", "playbook", "--playbook", str(book),
+        "--test-command", TEST, "--max-iterations", "2",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.said
+    says = "unverified, so see for yourself (nothing measures it): the answer is polite"
+    assert says in result.said
+    assert any(note == says for note in result.marker["notes"])
+    assert says in result.summary
+
+
+def test_nothing_to_do_is_taken_as_a_claim_where_it_cannot_be_true(tmp_path: Path) -> None:
+    repo = repository(tmp_path)
+    book = write_playbook(repo, [NOTHING], [RIGHT, NOTHING])
+    result = run_navci(
+        repo, "run", "--task-file", DOCUMENT, "--agent", "playbook", "--playbook", str(book),
+        "--test-command", TEST, "--max-iterations", "2",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.said
+    says = "the agent says there is nothing to do, but "
+    assert f"{says}1 gap, first check:tests: taken as a claim to be done" in result.said
+    assert f"{says}files differ from base: taken as a claim to be done" in result.said
+
+
+def test_the_next_run_says_that_the_last_one_ended(tmp_path: Path) -> None:
+    row = ROWS[0]
+    repo, first = run_row(row, tmp_path)
+    assert first.exit_code == 0
+    assert git(repo, "branch", "--show-current") == f"navci/{TASK}"
+    write_files(repo, {DOCUMENT: TEXT})
+    commit_all(repo, "reopened")
+    book = write_playbook(repo, [NOTHING])
+    second = run_navci(
+        repo, "run", "--task-file", DOCUMENT, "--agent", "playbook", "--playbook", str(book),
+        "--test-command", TEST, "--max-iterations", "2",
+    )  # fmt: skip
+    assert "the last run ended complete, this is a new one" in second.said
+
+
 @pytest.mark.parametrize("actions", [False, True], ids=["laptop", "job"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_a_person_stops_the_run(number: int, actions: bool, tmp_path: Path) -> None:
