@@ -7,8 +7,9 @@ no git configuration. What it needs is the commit, its base, and the settings of
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from navci.errors import ConfigError, InfraError
@@ -18,7 +19,7 @@ from navci.evidence.worktree import Worktree
 from navci.judge.gaps import derive, normalise, ordered
 from navci.loop.chosen import config_place
 from navci.loop.preexisting import forgiven, tolerated, wanted_baseline
-from navci.loop.trial import Bench, try_original
+from navci.loop.trial import Bench, Trial, try_original
 from navci.model import Baseline, CheckResult, CheckSpec
 from navci.settings import Settings, load
 from navci.system.canonical import digest
@@ -128,7 +129,11 @@ def settings_of(git: Git, base: str, options: Mapping[str, object]) -> Settings:
 
 
 class Clone:
-    """A fresh clone at one commit, set up."""
+    """A fresh clone at one commit, set up.
+
+    ``source`` is a git directory; ``env`` is added to what checks see, and ``seconds_left`` bounds
+    them.
+    """
 
     def __init__(
         self,
@@ -140,11 +145,14 @@ class Clone:
         variables: Mapping[str, str],
         clock: Clock,
         stop: StopFlag,
+        env: Mapping[str, str] | None = None,
+        seconds_left: Callable[[], float] = lambda: inf,
     ) -> None:
+        self.seconds_left = seconds_left
         self.top, self.commit, self.settings, self.clock, self.stop = (
             top, commit, settings, clock, stop,
         )  # fmt: skip
-        self.env = scrubbed_env(("HOME", *settings.check_env), variables)
+        self.env = scrubbed_env(("HOME", *settings.check_env), variables) | dict(env or {})
         self.contract = digest(settings.checks)
         self.place = top / "work"
         for folder in (self.place, top / "scratch"):
@@ -179,7 +187,7 @@ class Clone:
                 cwd=self.directory,
                 env=self.env,
                 output=self.top / "setup.out",
-                deadline=self.settings.time_budget,
+                deadline=min(self.settings.time_budget, self.seconds_left()),
                 stop=self.stop,
             )
             if finished.exit_code:
@@ -226,6 +234,7 @@ class Clone:
             clock=self.clock,
             stop=self.stop,
             changed_files=changed,
+            deadline=min(spec.timeout, self.seconds_left()),
         )
 
     def results(self) -> tuple[CheckResult, ...]:
@@ -235,16 +244,32 @@ class Clone:
 
     def verdict(self, baseline: Baseline | None, commit: str) -> Verdict:
         """Whether everything is green, and with the test files as they were at base."""
-        red_before = tolerated(baseline, self.settings)
-        results = tuple(forgiven(result, red_before) for result in self.results())
-        found = derive(baseline, [to_facts(result) for result in results], tolerated=red_before)
-        if found:
-            seen = {f"check:{r.check}": f"{r.why}\n{r.excerpt}".strip() for r in results}
-            for result in results:
-                red = result.report.red if result.report else {}
-                seen.update({f"test:{normalise(test)}": text for test, text in red.items()})
-            gaps = {gap: seen.get(gap, "it does not run any more") for gap in ordered(found)}
+        results = self.judged_results(baseline)
+        gaps = self.gaps(baseline, results)
+        if gaps:
             return Verdict(commit, self.base, results, gaps)
+        trial = self.trial(baseline)
+        gaps = {f"original:{name}": why for name, why in trial.gaps.items()}
+        return Verdict(commit, self.base, results, gaps, trial.edited, trial.doubtful)
+
+    def judged_results(self, baseline: Baseline | None) -> tuple[CheckResult, ...]:
+        """Every check on the commit as it is, without what was red before and is tolerated."""
+        red_before = tolerated(baseline, self.settings)
+        return tuple(forgiven(result, red_before) for result in self.results())
+
+    def gaps(self, baseline: Baseline | None, results: Sequence[CheckResult]) -> Mapping[str, str]:
+        """What is open in ``results``, and what was seen."""
+        red_before = tolerated(baseline, self.settings)
+        found = derive(baseline, [to_facts(result) for result in results], tolerated=red_before)
+        seen = {f"check:{r.check}": f"{r.why}\n{r.excerpt}".strip() for r in results}
+        for result in results:
+            red = result.report.red if result.report else {}
+            seen.update({f"test:{normalise(test)}": text for test, text in red.items()})
+        return {gap: seen.get(gap, "it does not run any more") for gap in ordered(found)}
+
+    def trial(self, baseline: Baseline | None) -> Trial:
+        """The original-tests run on the commit."""
+        red_before = tolerated(baseline, self.settings)
         inside = self.settings.working_directory
         bench = Bench(
             self.git,
@@ -261,7 +286,6 @@ class Clone:
             self.check,
             require=self.settings.original_tests == "require",
             tolerated=red_before,
+            stopped=lambda: self.stop.requested is not None,
         )
-        trial = try_original(bench, self.top / "original")
-        gaps = {f"original:{name}": why for name, why in trial.gaps.items()}
-        return Verdict(commit, self.base, results, gaps, trial.edited, trial.doubtful)
+        return try_original(bench, self.top / "original")

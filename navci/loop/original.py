@@ -10,11 +10,12 @@ from pathlib import Path
 
 from navci.evidence.control_files import Rules
 from navci.evidence.junit_files import ReportGlobs
+from navci.loop.clean import Clone
 from navci.loop.observe import gaps_of
 from navci.loop.preexisting import tolerated, wanted_baseline
 from navci.loop.run import Run
 from navci.loop.trial import Bench, Trial, try_original
-from navci.loop.verify import run_one
+from navci.loop.verify import run_one, tags
 from navci.loop.work import Work
 from navci.model import CheckResult, CheckSpec, Signals
 from navci.system.neutral import show_path
@@ -48,10 +49,13 @@ def original_tests(
 
 
 def trial_of(run: Run, folder: Path) -> Trial:
-    """The run itself. Reports that git ignores are put back too: other steps of the job read them.
+    """The run itself: in the work tree, or in a fresh clone where a ``setup-command`` is given.
 
+    Reports that git ignores are put back too: other steps of the job read them.
     What is no regular file, and what cannot be copied, is left as the last check left it.
     """
+    if run.settings.setup_command:
+        return in_clone(run)
     place, top = folder / "reports", run.checkout.top
     place.mkdir(parents=True)
     kept: dict[Path, Path] = {}
@@ -68,6 +72,25 @@ def trial_of(run: Run, folder: Path) -> Trial:
             with contextlib.suppress(OSError):
                 source.unlink(missing_ok=True)  # never through a link a check put there
                 shutil.copy2(copy, source)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def in_clone(run: Run) -> Trial:
+    """The same in a fresh clone of the commit: what no commit holds is no part of the work."""
+    place = run.folders.scratch / "clone"
+    try:
+        clone = Clone(
+            place, run.git.git_dir, run.state.head, run.state.base, run.settings,
+            run.request.environment, run.clock, run.stop, tags(run),
+            lambda: max(run.seconds_left, 30.0),
+        )  # fmt: skip
+        baseline = wanted_baseline(run.baseline, run.settings)
+        wrong = clone.gaps(baseline, clone.judged_results(baseline))
+        if not wrong:
+            return clone.trial(baseline)
+        said = "in a fresh clone of the commit, after `setup-command`"
+        return Trial({gap.removeprefix("test:"): f"{said}: {why}" for gap, why in wrong.items()})
+    finally:
         shutil.rmtree(place, ignore_errors=True)
 
 

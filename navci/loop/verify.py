@@ -81,10 +81,12 @@ def check_environment(run: Run) -> dict[str, str]:
     A check is the user's own command: without ``HOME`` neither rustup nor Go nor pyenv start.
     """
     names = ("HOME", *run.settings.check_env)
-    return scrubbed_env(names, run.request.environment) | {
-        "NAVCI_LOOP_ACTIVE": run.task.id,
-        "NAVCI_RUN_TOKEN": run.state.token,
-    }
+    return scrubbed_env(names, run.request.environment) | tags(run)
+
+
+def tags(run: Run) -> dict[str, str]:
+    """What tells a process of this run: no loop starts inside, and what is left over is found."""
+    return {"NAVCI_LOOP_ACTIVE": run.task.id, "NAVCI_RUN_TOKEN": run.state.token}
 
 
 def undo_changes(run: Run, tree: str, spec: CheckSpec) -> tuple[str, ...]:
