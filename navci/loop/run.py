@@ -74,6 +74,7 @@ class Run:
 
     ``found`` is the tree of the checkout as it was found, until the checkout is on the work branch.
     ``originals`` holds what the original-tests run found, by tree: it is not run again for one.
+    ``green`` are, by check, the tests whose last verdict was passed.
     """
 
     request: RunRequest
@@ -108,6 +109,7 @@ class Run:
     mirrored: bool = True
     pushed: bool = False
     originals: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    green: dict[str, frozenset[str]] = field(default_factory=dict)
     simplified_tree: str | None = None
     simplify_note: str = ""
 
