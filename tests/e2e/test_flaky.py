@@ -40,9 +40,8 @@ def run(tmp_path: Path, red: str, *turns: Sequence[object]) -> tuple[int, Result
         "--junit", "build/*.xml",
     )  # fmt: skip
     events = journal_events(repo, tasks_of(repo)[0])
-    gates = [
-        event["data"]["judgement"]["gate"]["reason"] for event in events if event["kind"] == "iteration"
-    ]
+    judged = [event["data"]["judgement"] for event in events if event["kind"] == "iteration"]
+    gates = [judgement["gate"]["reason"] for judgement in judged]
     return len((tmp_path / "runs").read_text()), result, gates
 
 
