@@ -234,6 +234,12 @@ class Journal:
         if self._known.get(name) != data:
             self._attached[name], self._known[name] = self._blob(data), data
 
+    def attach_text(self, name: str, text: str) -> None:
+        """The same for a text that people read where it lies; it is not :meth:`attached`."""
+        data = text.encode("utf-8", "backslashreplace")
+        if self._known.get(name) != data:
+            self._attached[name], self._known[name] = self._blob(data), data
+
     def attached(self, name: str) -> object:
         """The value attached under ``name``, as JSON types; ``None`` when it cannot be had."""
         blob = self._attached.get(name)

@@ -9,7 +9,7 @@ from navci.evidence.signals import read_signals
 from navci.journal import JUDGED, NOT_JUDGED, SNAPSHOT, Judged
 from navci.judge import JUDGE_VERSION, judge
 from navci.judge.gaps import summary
-from navci.loop.carried import carry
+from navci.loop.carried import carry, carry_matrix
 from navci.loop.observe import excerpts_of, observe, unobserved
 from navci.loop.original import original_tests
 from navci.loop.push import push_journal
@@ -158,6 +158,7 @@ def remember(run: Run, iteration: Iteration, work: Work) -> None:
         troubles=0,
     )
     carry(run)
+    carry_matrix(run, iteration)
     run.journal.append(JUDGED, state, record, snapshot=work.snapshot)
     run.iterations.append(iteration)
     run.tree = work.tree

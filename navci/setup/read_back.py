@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
 from navci.errors import ConfigError
 from navci.journal import ENDED, JUDGED, REFS, Event, Journal, judged_record, ref_of, task_of
+from navci.loop.carried import matrix_of
+from navci.model import ENDS, End
+from navci.report.verification import verification
 from navci.system.canonical import plain
 from navci.system.checkout import Checkout, find_checkout
 from navci.system.clock import SYSTEM_CLOCK
@@ -37,8 +41,30 @@ def journal_records(directory: Path, task: str) -> Iterator[dict[str, object]]:
         yield cast("dict[str, object]", plain(event))
 
 
+def verification_of(directory: Path, task: str) -> str:
+    """The acceptance matrix of the last judged iteration, made again from the journal.
+
+    Raises :class:`ConfigError` where nothing was judged yet, and
+    :class:`navci.errors.JournalDamaged` as :func:`events` does.
+    """
+    with opened(directory, task) as journal:
+        last = None
+        for event in journal.events():
+            last = event if event.kind == JUDGED else last
+        if last is None:
+            raise ConfigError(f"no iteration of {task} was judged yet, so nothing is verified")
+        return verification(matrix_of(journal, judged_record(last), last.run))
+
+
 def events(directory: Path, task: str) -> Iterator[Event]:
     """The events of ``task``. Raises :class:`ConfigError` when it has no journal here."""
+    with opened(directory, task) as journal:
+        yield from journal.events()
+
+
+@contextmanager
+def opened(directory: Path, task: str) -> Iterator[Journal]:
+    """The journal of ``task``, to read. Raises :class:`ConfigError` when there is none here."""
     with tempfile.TemporaryDirectory(prefix="navci-show-") as home:
         git = reader(find_checkout(directory), Path(home))
         if git.read_ref(ref_of(task)) is None:
@@ -46,7 +72,7 @@ def events(directory: Path, task: str) -> Iterator[Event]:
                 f"{task} has no journal in this repository; `navci show` names those that do, and "
                 f"`git fetch origin 'refs/navci/*:refs/navci/*'` fetches those of the remote"
             )
-        yield from Journal(git, task, SYSTEM_CLOCK).events()
+        yield Journal(git, task, SYSTEM_CLOCK)
 
 
 def journal_lines(directory: Path, task: str) -> Iterator[str]:
@@ -75,7 +101,9 @@ def line_of(event: Event) -> str:
             parts.append(f"event → {pursued or judged.strategy or judged.end}")
         return one_line(", ".join(parts))
     if event.kind == ENDED:
-        return one_line(f"ended {event.data.get('end')}: {event.data.get('reason')}")
+        end = str(event.data.get("end"))
+        told = one_line(f"ended {end}: {event.data.get('reason')}", 1000)
+        return f"{told} → {ENDS[End(end)].next_step}" if end in list(End) else told
     detail = " ".join(
         f"{key}={value}"
         for key, value in sorted(event.data.items())
