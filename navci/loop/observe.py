@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -184,10 +185,38 @@ def excerpts_of(run: Run, gaps: Gaps, work: Work | None = None) -> Mapping[str, 
             found[f"check:{check.check}"] = f"{check.why}\n{check.excerpt}".strip()
         red = check.report.red if check.report else {}
         found.update({f"test:{normalise(test)}": text for test, text in red.items()})
+    found = {**vanished(run, gaps), **found}
     if work is not None:
         found.update({f"guard:{name_of(path)}": why for path, why in work.guards.items()})
         found.update({f"original:{name}": why for name, why in work.originals.items()})
     return {gap: found[gap][:4000] for gap in _first(sorted(gaps.chk), 200) if found.get(gap)}
+
+
+def vanished(run: Run, gaps: Gaps) -> dict[str, str]:
+    """What there is to say of tests of base that do not run any more: the line that allows it."""
+    if run.baseline is None:
+        return {}
+    base = {normalise(test): test for tests in run.baseline.must_pass.values() for test in tests}
+    skipped = {
+        normalise(test)
+        for check in run.checks
+        for test in (check.report.skipped if check.report else ())
+    }
+    found = {}
+    for gap in gaps.chk:
+        test = base.get(gap.removeprefix("test:"))
+        if test is None or not gap.startswith("test:"):
+            continue
+        ran = "it ran on the base commit"
+        if normalise(test) in skipped:
+            found[gap] = f"{ran} and is skipped now; a skip is no pass, and neither is an xfail"
+            continue
+        allow = json.dumps({"navci": {"allow_removed_tests": [test]}})
+        found[gap] = (
+            f"{ran}, and no report names it now: put it back, or have a person allow it with "
+            f"{allow} in {run.settings.config_path} of the base"
+        )
+    return found
 
 
 def _first(names: Sequence[str], count: int) -> Sequence[str]:

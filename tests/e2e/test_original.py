@@ -124,12 +124,13 @@ HOSTILE = [
     Case("ini-narrows", [write("pytest.ini", "[pytest]\npython_files = test_more.py\n")],
         "test:test_calc::test_double"),
     Case("deleted", [{"delete": "test_calc.py"}, {"delete": "tests/test_helped.py"}],
-        "test:test_calc::test_double"),
+        "test:test_calc::test_double", says=json.dumps('"allow_removed_tests": ["test_calc::test_double"]')[1:-1]),
     Case("emptied", [write("test_calc.py", ""), {"delete": "tests/test_helped.py"}],
         "test:test_calc::test_double"),
     Case("skipped", [
         write("test_calc.py", "import pytest\n\n@pytest.mark.skip\ndef test_double():\n    pass\n"),
-        {"delete": "tests/test_helped.py"}], "test:test_calc::test_double"),
+        {"delete": "tests/test_helped.py"}], "test:test_calc::test_double",
+        says="is skipped now; a skip is no pass"),
     Case("xfailed", [
         write("test_calc.py", "import pytest\nfrom calc import double\n\n@pytest.mark.xfail\n"
         "def test_double():\n    assert double(2) == 4\n"),
