@@ -141,7 +141,7 @@ def marker_of(report: RunReport) -> Marker:
             "streak": memory.streak if memory else 0,
         },
         "verify_failures": {
-            "used": memory.verify_failures if memory else 0,
+            "used": report.verify_failures,
             "limit": report.rules.max_verify_failures,
         },
         "branch": report.branch,

@@ -132,7 +132,8 @@ ENDS: Mapping[End, EndRule] = {
         MarkerKind.LOOP_ABORTED,
         "loop-aborted",
         _INCOMPLETE,
-        "Raise native.max_verify_failures, change the requirement, or stop here.",
+        "Look at the open gaps, then raise the limit (`native.max_verify_failures` in "
+        "`.agent/.nav-config.json`), change the requirement, or stop here.",
     ),
     End.COST_BUDGET: EndRule(
         16,
@@ -201,8 +202,14 @@ ENDS: Mapping[End, EndRule] = {
         _BOTH,
         "Look at the journal with `navci show`; move its ref aside to start afresh.",
     ),
-    End.SKIPPED: EndRule(19, None, None, _NEVER, "Nothing was started and nothing was spent."),
-    End.CONFIG_ERROR: EndRule(2, None, None, _BOTH, "Mend the settings named above and run again."),
+    End.SKIPPED: EndRule(
+        19,
+        None,
+        None,
+        _NEVER,
+        "Do what the reason says, if anything; nothing was started and nothing was spent.",
+    ),
+    End.CONFIG_ERROR: EndRule(2, None, None, _BOTH, "Mend what the message names, then run again."),
 }
 
 

@@ -66,6 +66,7 @@ class RunReport:
     ``end`` is ``None`` while the run goes on; ``outcome`` then says what is true if this process
     is killed now. ``indicators``, ``gaps`` and ``checks`` are the latest. ``updated`` is the
     moment of this report; ``seconds`` the time spent so far. ``files_changed`` counts since base.
+    ``verify_failures`` counts refused claims under the task's contract, those of earlier runs too.
     ``kept_refs`` name where the work is reachable. ``secrets`` are masked in everything written.
     """
 
@@ -90,6 +91,7 @@ class RunReport:
     spent: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     strategies: tuple[Strategy, ...] = ()
+    verify_failures: int = 0
     files_changed: tuple[str, ...] = ()
     commits: int = 0
     agent: str = ""

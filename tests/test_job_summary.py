@@ -1,16 +1,35 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from navci.model import ENDS, End, Gaps, Rules, Strategy, Task, Usage
-from navci.report.job_summary import LIMIT, StepSummary, fit, job_summary, write_summary
+from navci.model import (
+    ENDS,
+    AcceptanceItem,
+    End,
+    Gaps,
+    ItemState,
+    ItemStatus,
+    Rules,
+    Strategy,
+    Task,
+    Usage,
+)
+from navci.report.job_summary import (
+    LIMIT,
+    StepSummary,
+    fit,
+    job_summary,
+    summary_file,
+    write_summary,
+)
 from tests.support.reports import GAP, check, iteration, make_report
 
 MIB = 1024 * 1024
@@ -68,9 +87,43 @@ def test_what_a_person_sees() -> None:
     assert "- Branch: `navci/TASK-12` at `" + "2" * 40 in text
     assert "- Kept: `refs/navci/TASK-12`" in text
     assert "- Marker: `/run/m.json`" in text
-    assert "- Artifact: `loop-x`" in text
+    assert "- Files: `/run/artifact`" in text
     assert "cost: 0.25 USD, 1,200 tokens" in text
     assert "\n  1  ██ 2\n" in text
+
+
+@pytest.mark.parametrize("in_job", [False, True])
+def test_only_a_job_has_an_artifact(in_job: bool) -> None:
+    text = job_summary(make_report(End.COMPLETE, artifact="loop-complete-x"), in_job=in_job)
+    assert ("- Artifact: `loop-complete-x`\n" in text) is in_job
+    assert ("- Files: `/run/artifact`\n" in text) is not in_job
+
+
+def test_commands_in_navcis_words_are_shown_as_code() -> None:
+    said = "`pytest -q` exited 1: a_b*c [x](y)"
+    shown = "`pytest -q` exited 1: a_b\\*c \\[x\\](y)"
+    text = job_summary(make_report(reason=said, notes=(said,), checks=(check(why=said),)))
+    assert f"\n\n{shown}\n\n" in text
+    assert f"\n- {shown}\n" in text
+    assert f"- ❌ `tests`: {shown}\n" in text
+
+
+def test_an_open_acceptance_item_is_told_in_its_words() -> None:
+    item = AcceptanceItem("acc-0123456789abcdef", "1 is | no `prime`")
+    gaps = Gaps(acc=frozenset({item.id}))
+    last = iteration(1, gaps)
+    status = ItemStatus(ItemState.MISSING, "no test that ran matches `test_one`")
+    seen = replace(last.observation, acceptance={item.id: status})
+    report = make_report(
+        task=Task("TASK-12", "Fix it", "", items=(item,)),
+        gaps=gaps,
+        iterations=(replace(last, observation=seen),),
+    )
+    text = job_summary(report)
+    assert f"<summary><code>{item.id} 1 is | no `prime`</code></summary>" in text
+    assert "\n```text\nno test that ran matches `test_one`\n```\n" in text
+    unmeasured = replace(report, iterations=())
+    assert f"- `` {item.id} 1 is | no `prime` ``" in job_summary(unmeasured)
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -123,6 +176,7 @@ def hostile_report(text: str) -> str:
 @given(
     st.one_of(st.just(HOSTILE), st.text("`~<>#|*_[]()!\\-=\n\r\t @x/&", min_size=1, max_size=40))
 )
+@example("`` ` `` <b> `x` *y* `")
 def test_hostile_text_makes_no_structure(text: str) -> None:
     tokens = parse(hostile_report(text))
     assert sum(token.type == "heading_open" for token in tokens) == 6
@@ -237,3 +291,10 @@ def test_a_file_that_is_none_is_a_note(where: str | None, note: str | None, tmp_
     env = {} if where is None else {"GITHUB_STEP_SUMMARY": where and str(tmp_path / where)}
     said = write_summary("x\n", env)
     assert (said is None) if note is None else (said is not None and note in said)
+    written = tmp_path / where if where and note is None else None
+    assert summary_file(env) == written
+    assert written is None or written.is_file()
+
+
+def test_a_file_that_was_not_written_yet_is_no_place_to_name(tmp_path: Path) -> None:
+    assert summary_file({"GITHUB_STEP_SUMMARY": str(tmp_path / "later.md")}) is None

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from navci.evidence.junit import read_reports
 from navci.model import TestReport
-from tests.support.junit_files import REPORTS, UNUSABLE, F, P, Sample, case, suite
+from tests.support.junit_files import REPORTS, F, P, Sample, case, suite
+from tests.support.junit_refused import UNUSABLE
 
 
 def read(folder: Path, *reports: str | bytes) -> TestReport:
@@ -62,11 +63,13 @@ def test_no_report_is_unusable(tmp_path: Path) -> None:
     ("kind", "says"),
     [
         ("missing", "it does not exist"),
-        ("link", "it is a symbolic link; a report must be a regular file"),
-        ("dangling", "it is a symbolic link; a report must be a regular file"),
-        ("fifo", "it is no regular file; a report must be one"),
-        ("folder", "it is no regular file; a report must be one"),
-        ("socket", "it is no regular file; a report must be one"),
+        ("link", "it is a symbolic link; a report must be a regular file, name that"),
+        ("dangling", "it is a symbolic link; a report must be a regular file, name that"),
+        ("loop", "it is a symbolic link; a report must be a regular file, name that"),
+        ("fifo", "it is no regular file but a named pipe; a report must be one"),
+        ("folder", "it is no regular file but a folder; a report must be one"),
+        ("socket", "it is no regular file but a socket; a report must be one"),
+        ("below-a-file", "it does not exist"),
     ],
 )
 def test_only_regular_files(
@@ -80,6 +83,10 @@ def test_only_regular_files(
             path.symlink_to(good)
         case "dangling":
             path.symlink_to(tmp_path / "nowhere")
+        case "loop":
+            path.symlink_to("x.xml")
+        case "below-a-file":
+            path = good / "x.xml"
         case "fifo":
             os.mkfifo(path)
         case "folder":
@@ -88,7 +95,10 @@ def test_only_regular_files(
             with socket.socket(socket.AF_UNIX) as door:
                 door.bind("x.xml")
     report = read_reports([path], tmp_path)
-    assert (report.verdict, report.reasons) == ("unusable", (f"x.xml: {says}",))
+    assert (report.verdict, report.reasons) == (
+        "unusable",
+        (f"{path.relative_to(tmp_path)}: {says}",),
+    )
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,9 @@ def test_an_iteration_that_cannot_be_judged_ends_the_run_resumable(tmp_path: Pat
 CLOSING = {
     "archive": "loop.closing:archive_task",
     "end event": "loop.closing:journal_end",
-    "block": "loop.closing:status_block",
-    "banner": "loop.closing:banner",
-    "places": "loop.closing:places",
+    "block": "loop.last_words:status_block",
+    "banner": "loop.last_words:banner",
+    "places": "loop.last_words:places",
     "summary": "loop.show:job_summary",
     "report": "loop.show:report_of",
     "changed files": "loop.show:changed_since_base",

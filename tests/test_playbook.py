@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import stat
 import time
@@ -13,6 +14,7 @@ import pytest
 
 from navci.agents import REGISTRY, AgentOptions, TurnRequest
 from navci.agents.playbook import Playbook
+from navci.agents.playbook_shape import KINDS, check_step
 from navci.errors import ConfigError
 from navci.model import AgentErrorKind, Turn, Usage
 from tests.support.processes import Steps, stepping
@@ -253,26 +255,57 @@ def test_after_the_last_iteration(after: str | None, said: list[str]) -> None:
         pytest.param(
             "iterations: [[write: {path: a, mode: 755, txt: x}]]",
             [
-                "step 1 (write), mode: Input should be a valid string; write it in quotes",
-                "step 1 (write), txt: Extra inputs are not permitted",
+                "step 1 (write), mode is 755; allowed: an octal mode in quotes, like '755'",
+                "step 1 (write), txt is unknown; did you mean `text`? allowed: path, text, bytes",
             ],
             id="fields",
         ),
         pytest.param(
             "iterations: [[write: {path: a}, write: {path: a, text: x, bytes: eA==}]]",
-            ["step 1 (write): ", "give either text or bytes"],
+            ["step 1 (write) is ", "give either `text` or `bytes`"],
             id="content",
         ),
         pytest.param("iterations: [[write: {path: a, bytes: '?'}]]", ["not base64"], id="base64"),
         pytest.param("iterations: [[sleep: soon]]", ["written like 90s"], id="duration"),
-        pytest.param("iterations: [[fail: 0]]", ["greater than or equal to 1"], id="fail with 0"),
+        pytest.param("iterations: [[fail: 0]]", ["is 0; allowed: an exit code"], id="fail with 0"),
         pytest.param(
             "iterations: [[error: {kind: tired}]]",
-            ["step 1 (error), kind: Input should be 'cannot_start', 'auth'"],
+            ['step 1 (error), kind is "tired"; allowed: cannot_start, auth, config, rate_limit'],
             id="unknown error",
         ),
         pytest.param("iterations: [[usage: {cost_usd: -1}]]", ["cost_usd"], id="negative cost"),
-        pytest.param("iterations: [[say: 5]]", ["(say): Input should be a valid string"], id="5"),
+        pytest.param("iterations: [[say: 5]]", ["(say) is 5; allowed: text, in quotes"], id="5"),
+        pytest.param(
+            "iterations: [[error: no]]",
+            ["(error) is false; allowed: a mapping of kind, message, resets_in"],
+            id="no mapping",
+        ),
+        pytest.param(
+            "iterations: [[run: 5]]",
+            ["(run) is 5; allowed: a bash line, as text, or a mapping of command, must_succeed"],
+            id="no short form",
+        ),
+        pytest.param(
+            "iterations: [[patch: {path: a, find: b}]]",
+            ["(patch), replace is missing; allowed: text"],
+            id="a field missing",
+        ),
+        pytest.param(
+            "iterations: [[signal: {at: [2020-01-01]}]]",
+            ['(signal) holds "2020-01-01"; allowed: a mapping of text to what JSON can hold'],
+            id="no JSON",
+        ),
+        pytest.param(
+            "iterations: [[signal: &a {x: *a}]]", ["(signal) holds {'x': {...}}"], id="in itself"
+        ),
+        pytest.param(
+            "iterations:\n- [say: x\n",
+            ["p: not valid YAML (line 3, column 1): expected"],
+            id="where YAML stumbled",
+        ),
+        pytest.param(
+            "iterations: [[say: \0]]", ["characters are not allowed at position 19"], id="NUL"
+        ),
     ],
 )
 def test_wrong_playbook(text: str, complaints: list[str]) -> None:
@@ -280,6 +313,34 @@ def test_wrong_playbook(text: str, complaints: list[str]) -> None:
         Playbook(text, "p")
     for complaint in complaints:
         assert complaint in str(caught.value)
+
+
+WRONG: tuple[object, ...] = (
+    *(None, True, -1, 5, 1.5, float("nan"), "", "x", [], [1], {}, {5: 6}, {None: 1}, {"x": 1}),
+    *({name: [] for name in KINDS}, datetime.date(2020, 1, 2), b"x", {"text": 5, "path": 5}),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+def test_no_complaint_speaks_of_classes(kind: str, value: object) -> None:
+    """Whatever stands there, people read of playbooks, never of the library that checks them."""
+    fields = KINDS[kind].fields
+    inside = [{name: value} for name in (fields.model_fields if fields else ())]
+    for content in (value, *inside):
+        checked = check_step({kind: content}, "here")
+        for complaint in checked if isinstance(checked, list) else ():
+            assert complaint.startswith(f"here ({kind})")
+            for word in (
+                f"_{kind.title()}",
+                "Input",
+                "dictionary",
+                "instance of",
+                "Field",
+                "Extra",
+                "[key]",
+            ):
+                assert word not in complaint
 
 
 def test_all_problems_at_once() -> None:

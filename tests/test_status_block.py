@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from navci.judge import judge
 from navci.model import (
+    ENDS,
     End,
     ExitSignal,
     Indicator,
@@ -160,6 +161,23 @@ def test_diversification_shows_in_next_action_and_notes() -> None:
     assert "Stagnation: 3/3\n" in block
     assert "Next Action: Diversify (REREAD): re-read the task from scratch" in block
     assert block.count(f"\nNote: diversified after event 1\n{RULE}\n") == 1
+
+
+def test_an_end_names_what_is_open_and_what_to_do() -> None:
+    last = replace(observe("check:tests", "test:a::b", "test:c", "test:d", number=5), signal=DONE)
+    block = status_block(iteration_of(last, Rules(max_verify_failures=1)), Rules())
+    assert "Next Action: Stop the run (failure_budget)" in block
+    assert "\nNote: open: check:tests, test:a::b, test:c and 1 more\n" in block
+    (said,) = re.findall(r"^Note: what to do next: (.*)$", block, re.MULTILINE)
+    assert said == ENDS[End.FAILURE_BUDGET].next_step.replace("`", "'")
+    ways = ("raise the limit", "native.max_verify_failures", ".agent/.nav-config.json",
+            "change the requirement", "stop")  # fmt: skip
+    assert all(way in said for way in ways)
+
+
+def test_a_run_that_goes_on_or_is_complete_needs_nothing_done() -> None:
+    for one in (IMPL, replace(IMPL, gaps=gaps(), signal=DONE, tests_exit=0)):
+        assert "what to do next" not in status_block(iteration_of(one), Rules())
 
 
 def test_indicators_nobody_measured_are_unmet() -> None:

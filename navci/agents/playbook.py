@@ -12,37 +12,22 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import difflib
 import json
+import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
 
 from navci.agents import playbook_turn
 from navci.agents.command import program_error
 from navci.agents.playbook_events import Events, for_people
+from navci.agents.playbook_shape import Step, check_step
 from navci.agents.protocol import AgentOptions, TurnRequest
 from navci.errors import ConfigError
 from navci.model import AgentError, AgentErrorKind, Turn
-from navci.system.clock import parse_duration
 from navci.system.files import write_atomic
 from navci.system.process import CannotStart, run
 
@@ -50,82 +35,7 @@ OUTPUT_LIMIT = 64 << 20
 IDLE_TEXT = "nothing left to do"
 
 
-def _seconds(value: object) -> object:
-    return parse_duration(value) if isinstance(value, str) else value
-
-
-def _base64(value: str) -> str:
-    try:
-        base64.b64decode(value, validate=True)
-    except binascii.Error as problem:
-        raise ValueError(f"not base64: {problem}") from None
-    return value
-
-
-Text = Annotated[str, StringConstraints(min_length=1)]
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(ge=0, allow_inf_nan=False)]
-
-
-class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Write(_Fields):
-    path: Text
-    text: str | None = None
-    bytes: Annotated[str, AfterValidator(_base64)] | None = None
-    mode: Annotated[str, StringConstraints(pattern=r"^[0-7]{3,4}$")] | None = None
-    append: bool = False
-
-    @model_validator(mode="after")
-    def _one_content(self) -> _Write:
-        if (self.text is None) == (self.bytes is None):
-            raise ValueError("give either text or bytes (base64)")
-        return self
-
-
-class _Patch(_Fields):
-    path: Text
-    find: Text
-    replace: str
-
-
-class _Run(_Fields):
-    command: Text
-    must_succeed: bool = False
-
-
-class _Usage(_Fields):
-    cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    tokens: Annotated[int, Field(ge=0)] | None = None
-
-
-class _Error(_Fields):
-    kind: AgentErrorKind
-    message: str = "the playbook says so"
-    resets_in: Seconds | None = None
-
-
-def _command(value: object) -> object:
-    return {"command": value} if isinstance(value, str) else value
-
-
-STEPS: dict[str, TypeAdapter[Any]] = {
-    "read": TypeAdapter(Text),
-    "say": TypeAdapter(str),
-    "write": TypeAdapter(_Write),
-    "patch": TypeAdapter(_Patch),
-    "delete": TypeAdapter(Text),
-    "run": TypeAdapter(Annotated[_Run, BeforeValidator(_command)]),
-    "sleep": TypeAdapter(Seconds),
-    "usage": TypeAdapter(_Usage),
-    "error": TypeAdapter(_Error),
-    "fail": TypeAdapter(Annotated[int, Field(ge=1, le=255)]),
-    "signal": TypeAdapter(dict[str, JsonValue]),
-}
 _AFTER = ("repeat", "cycle", "idle")
-
-Step = dict[str, Any]
 
 
 class Playbook:
@@ -138,7 +48,7 @@ class Playbook:
         try:
             document = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError, RecursionError) as problem:
-            raise ConfigError(f"{name}: not valid YAML: {_one_line(problem)}") from None
+            raise ConfigError(f"{name}: not valid YAML{_what_is_wrong(problem)}") from None
         if not isinstance(document, dict):
             raise ConfigError(f"{name}: a playbook is a mapping with `iterations` and `after`")
         for key in document.keys() - {"iterations", "after"}:
@@ -158,7 +68,7 @@ class Playbook:
                 continue
             self.iterations.append([])
             for place, step in enumerate(steps, start=1):
-                checked = _check(step, f"{where}, step {place}")
+                checked = check_step(step, f"{where}, step {place}")
                 if isinstance(checked, list):
                     problems += checked
                 else:
@@ -180,33 +90,12 @@ class Playbook:
                 return [{"say": IDLE_TEXT}]
 
 
-def _one_line(problem: Exception) -> str:
-    return " ".join(str(problem).split())[:300]
-
-
-def _check(step: object, where: str) -> Step | list[str]:
-    """The step with its values checked and its short forms written out, or what is wrong."""
-    if not isinstance(step, dict) or len(step) != 1:
-        return [f"{where} must be one `kind: value`; kinds: {', '.join(STEPS)}"]
-    ((kind, value),) = step.items()
-    if kind not in STEPS:
-        near = difflib.get_close_matches(str(kind), STEPS, 1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
-        return [f"{where}: unknown step `{kind}`; {hint}allowed: {', '.join(STEPS)}"]
-    adapter = STEPS[kind]
-    try:
-        checked = adapter.validate_python(value)
-    except ValidationError as problem:
-        return list(_complaints(problem, f"{where} ({kind})"))
-    return {kind: adapter.dump_python(checked, mode="json", exclude_none=True)}
-
-
-def _complaints(problem: ValidationError, where: str) -> Iterator[str]:
-    for error in problem.errors(include_url=False):
-        key = ".".join(str(part) for part in error["loc"])
-        place = f"{where}, {key}" if key else where
-        hint = "; write it in quotes, like '755'" if key == "mode" else ""
-        yield f"{place}: {error['msg']}{hint} (it is {error['input']!r:.80})"
+def _what_is_wrong(problem: Exception) -> str:
+    """Where YAML stumbled and over what, in a sentence."""
+    mark = getattr(problem, "problem_mark", None)
+    said = getattr(problem, "problem", None) or re.sub(r' in "<[^"]*>",', " at", str(problem))
+    where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return f"{where}: {' '.join(str(said).split())[:300]}"
 
 
 class PlaybookAgent:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
 import click
+
+
+def look(top: Path, branch: str, program: str) -> str:
+    """A line to paste that shows the demo's work; ``program`` may be on no PATH."""
+    navci = Path(shutil.which(program) or program).absolute()
+    show = shlex.join((str(navci), "show", "TASK-1"))
+    log = shlex.join(("git", "--no-pager", "log", "--oneline", branch))
+    return f"cd {shlex.quote(str(top))} && {log} && {show}"
 
 
 @click.command()
@@ -45,5 +55,5 @@ def demo(folder: Path | None) -> None:
         request = RunRequest(demo_options(), top, environment, SYSTEM_CLOCK, stop)
         outcome = run_loop(request, console)
     if outcome.report and outcome.report.complete:
-        console.line(f"\nLook at it: git -C {top} log --oneline; navci show TASK-1 (in {top})")
+        console.line(f"\nLook at it:\n    {look(top, outcome.report.branch, sys.argv[0])}")
     sys.exit(exit_code(outcome.end, None, in_actions=False))

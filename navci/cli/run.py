@@ -24,7 +24,10 @@ _JSON = ("json_output", "fail_on")
 @click.option("--agent-args", help="More arguments for the agent.")
 @click.option("--agent-env", help="Names of variables the agent may see.")
 @click.option("--playbook", help="The playbook file of the playbook agent.")
-@click.option("--max-iterations", help="How many iterations at the most, 1 to 20.")
+@click.option(
+    "--max-iterations",
+    help="How many iterations at the most, 1 to 20; default: 5, in Actions none.",
+)
 @click.option("--stagnation-threshold", help="How often the same state may come back, 2 to 5.")
 @click.option(
     "--never-pause-on-stagnation/--pause-on-stagnation",
@@ -45,7 +48,11 @@ _JSON = ("json_output", "fail_on")
 @click.option("--max-tokens", help="Stop when the agent has used this many tokens.")
 @click.option("--branch", help="The work branch; navci/<task> when not given.")
 @click.option("--base", help="What the work starts from; the checked-out commit when not given.")
-@click.option("--push/--no-push", default=None, help="Push journal and branch to the remote.")
+@click.option(
+    "--push/--no-push",
+    default=None,
+    help="Push journal and branch to the remote; on where there is one.",
+)
 @click.option("--protect", help="Globs the agent may not change, beside workflows and settings.")
 @click.option(
     "--fail-on",

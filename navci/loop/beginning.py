@@ -59,7 +59,8 @@ def described(run: Run) -> str:
     reachable = ["code_committed", "docs_updated", *["code_simplified"] * run.settings.simplify]
     lines = [
         f"Task: {run.task.id}: {run.task.title}",
-        f"Agent: {run.settings.agent}, branch {run.state.branch}, base {run.state.base[:12]}",
+        f"Agent: {run.settings.agent}, branch {run.state.branch}, base {run.state.base[:12]}"
+        f"{', pushed at the end' if run.pushes else ''}",
         f"Limits: {rules.max_iterations} iterations, stagnation at {rules.stagnation_threshold}, "
         f"time {show_duration(run.settings.time_budget)}",
         f"Checks: {checks}"

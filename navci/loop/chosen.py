@@ -66,7 +66,10 @@ def read_settings(request: RunRequest, git: Git, base: str) -> Settings:
     )
     in_checkout = git.work_tree / where
     with contextlib.suppress(OSError):  # what cannot be read does not count either
-        if in_checkout.is_file() and in_checkout.read_bytes() != committed:
+        # Git may have checked it out with other line ends.
+        if in_checkout.is_file() and in_checkout.read_bytes().splitlines() != (
+            None if committed is None else committed.splitlines()
+        ):
             note = (
                 f"`{where}` is not committed, so its settings do not count; commit it first"
                 if committed is None

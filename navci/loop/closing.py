@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
 from navci.journal import CLOSING, ENDED
 from navci.loop.iteration import Ending
+from navci.loop.last_words import say_end, with_evidence
 from navci.loop.observe import statuses_of
 from navci.loop.push import push_branch, push_journal
 from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.work import commit_work
-from navci.model import ENDS, End, ItemState
+from navci.model import End, ItemState
 from navci.outcome import RunReport
-from navci.report.status_block import Banner, banner, exit_block, status_block
-from navci.system.neutral import one_line, show_path
+from navci.system.neutral import one_line
 from navci.tickets.taskfile import archive
 
 _ITEMS = 20
@@ -24,6 +23,7 @@ _ITEMS = 20
 
 def close(run: Run, ending: Ending) -> RunReport:
     """Whatever can be done of the end is done; what cannot is said. Never raises our own errors."""
+    ending = with_evidence(run, ending)
     run.attempt("the end could not be journalled", lambda: decide(run, ending))
     if ending.end is End.COMPLETE:
         run.attempt("the acceptance items could not be told", lambda: name_unverified(run))
@@ -84,49 +84,3 @@ def journal_end(run: Run, ending: Ending) -> None:
     run.journal.append(
         ENDED, state, {"end": ending.end, "reason": ending.reason}, snapshot=run.state.snapshot
     )
-
-
-def say_end(run: Run, report: RunReport) -> None:
-    """The last lines of the log: verdict, final block, and where everything is."""
-    console, end = run.console, report.outcome
-    last = report.last
-    if report.complete and last:
-        console.line(status_block(last, run.settings.rules))
-        console.line(banner(Banner.COMPLETE, report.headline), style="green")
-        console.line(exit_block(report.reason, [show_path(p) for p in report.files_changed]))
-    else:
-        console.line(banner(Banner.ABORTED, f"{report.headline}\n{report.reason}"), style="red")
-    console.line(f"What to do next: {ENDS[end].next_step}")
-    if not report.has_checks:
-        console.warning(
-            "no test command and no checks were given: nothing but the agent's word and git "
-            "stands behind this run"
-        )
-    for label, value in places(run, report):
-        console.line(f"{label:<10} {value}")
-
-
-def places(run: Run, report: RunReport) -> list[tuple[str, str]]:
-    """Where a person finds what the run made."""
-    found = [("repository", str(run.checkout.top))]
-    if report.commit:
-        found.append(("branch", f"{report.branch} ({report.commit[:12]})"))
-    else:
-        found.append(("branch", f"{report.branch} (no changes)"))
-    if run.marker:
-        found.append(("marker", str(run.marker.json)))
-    summary = run.request.environment.get("GITHUB_STEP_SUMMARY")
-    found.append(("summary", summary or str(run.folders.artifact / "summary.md")))
-    found.append(("journal", f"navci show {run.task.id}"))
-    found.append(("run folder", str(run.folders.top)))
-    if not run.mirrored:
-        found.append(("to fetch", rescue(run)))
-    return found
-
-
-def rescue(run: Run) -> str:
-    """How to bring the work into a repository that had no room for it."""
-    words = ["git", "fetch", "--update-head-ok", str(run.git.git_dir), "refs/navci/*:refs/navci/*"]
-    if run.state.head != run.state.base:
-        words.append(f"{run.state.head}:refs/heads/{run.state.branch}")
-    return f"{shlex.join(words)} && git reset -q"

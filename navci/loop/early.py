@@ -11,8 +11,11 @@ from navci.loop.show import artifact_name, publish_report, write_markers
 from navci.model import ENDS, End, Rules
 from navci.outcome import RunReport
 from navci.report.job_summary import write_summary
+from navci.report.prose import prose
 from navci.report.status_block import Banner, banner
-from navci.system.neutral import inline
+
+REHEARSED = "dry run: "
+"""How the reason of a dry run begins that found nothing to mend."""
 
 
 def tell_early(
@@ -48,13 +51,22 @@ def tell_early(
 
 def tell_refused(request: RunRequest, console: Console, end: End, reason: str) -> None:
     """A run that was not started: one line or more in the log, the summary and the outputs."""
+    title, heading = "navci did not start", f"navci did not start ({end})"
+    told, next_step = reason, ENDS[end].next_step
+    if end is End.SKIPPED and reason.startswith(REHEARSED):
+        title, heading = (
+            "dry run",
+            "Dry run: nothing stands in the way; navci did not start the loop",
+        )
+        told = reason.removeprefix(REHEARSED)
+        next_step = "Give the same again without `dry-run` to start the loop."
     if end is End.SKIPPED:
-        console.notice(reason, title="navci did not start")
+        console.notice(told, title=title)
     else:
-        console.error(reason, title="navci did not start")
-    console.line(f"What to do next: {ENDS[end].next_step}")
-    said = "\n".join(f"- {inline(line, 1000)}" for line in reason.splitlines())
-    summary = f"## navci did not start ({end})\n\n{said}\n\n{ENDS[end].next_step}\n"
+        console.error(told, title=title)
+    console.line(f"What to do next: {next_step}")
+    said = "\n".join(f"- {prose(line, 1000)}" for line in told.splitlines())
+    summary = f"## {heading}\n\n{said}\n\n**What to do next:** {next_step}\n"
     outputs = {
         "outcome": end.value,
         "complete": "false",

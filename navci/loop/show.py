@@ -10,6 +10,7 @@ from pathlib import Path
 from navci import __version__
 from navci.actions.outputs import outputs_of, write_outputs
 from navci.errors import InfraError
+from navci.journal import JUDGED, Judged, judged_record
 from navci.loop.observe import changed_since_base, excerpts_of, gaps_of, indicators_of
 from navci.loop.run import Run
 from navci.marker import MarkerFiles, write_marker
@@ -31,20 +32,19 @@ def announce(run: Run, iteration: Iteration) -> None:
     if judgement.event:
         run.console.line(banner(Banner.STAGNATION, judgement.reason), style="yellow")
     if judgement.strategy and judgement.end is None:
-        run.console.line(banner(auto_diversify(judgement.strategy)), style="yellow")
+        shown = banner(auto_diversify(judgement.strategy), judgement.next_action)
+        run.console.line(shown, style="yellow")
     if judgement.hypothesis and judgement.end is None:
         detail = f"The next turn pursues the agent's hypothesis: {judgement.hypothesis.change}"
         run.console.line(banner("STAGNATION → HYPOTHESIS", detail), style="yellow")
     if judgement.end is End.MAX_ITERATIONS:
-        run.console.line(banner(Banner.MAX_ITERATIONS), style="yellow")
+        run.console.line(banner(Banner.MAX_ITERATIONS, judgement.reason), style="yellow")
 
 
 def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     """The run as it is told to people now; ``end`` is ``None`` while it goes on."""
     state, last = run.state, run.iterations[-1] if run.iterations else None
-    gaps = last.observation.gaps if last else run.measured("gaps", lambda: gaps_of(run, {}), Gaps())
-    unread: Mapping[str, str] = {}
-    excerpts = unread if last else run.measured("excerpts", lambda: excerpts_of(run, gaps), unread)
+    gaps, excerpts = (last.observation.gaps, last.excerpts) if last else before_the_first(run, end)
     complete = end is End.COMPLETE
     archived = "archived" in state.closing
     indicators = (
@@ -74,12 +74,13 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         commit=state.head if state.head != state.base else None,
         iterations=tuple(iterations),
         gaps=gaps,
-        excerpts=last.excerpts if last else excerpts,
+        excerpts=excerpts,
         checks=run.checks or baseline,
         has_checks=bool(run.required),
         spent=state.spent,
         seconds=run.clock.monotonic() - run.opened,
         strategies=state.memory.strategies,
+        verify_failures=state.memory.verify_failures,
         files_changed=run.measured("changed files", lambda: changed_since_base(run), ()),
         commits=run.measured("commits", lambda: commits_of(run), 0),
         agent=run.settings.agent,
@@ -92,6 +93,30 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         artifact=artifact_name(run.task.id, end),
         secrets=run.secrets,
     )
+
+
+def before_the_first(run: Run, end: End | None) -> tuple[Gaps, Mapping[str, str]]:
+    """What is open before any iteration of this run, and what the evidence shows.
+
+    A budget that earlier runs used up: what was open at the last claim that was refused.
+    """
+    unread: Mapping[str, str] = {}
+    claim = last_claim(run) if end is End.FAILURE_BUDGET else None
+    if claim:
+        return claim.observation.gaps, claim.excerpts
+    gaps = run.measured("gaps", lambda: gaps_of(run, {}), Gaps())
+    return gaps, run.measured("excerpts", lambda: excerpts_of(run, gaps), unread)
+
+
+def last_claim(run: Run) -> Judged | None:
+    """The last Verify failure of this contract in the journal."""
+    found = None
+    for event in run.journal.events():
+        if event.kind == JUDGED:
+            record = judged_record(event)
+            same = record.observation.contract == run.contract.hash
+            found = record if same and record.judgement.verify_failure else found
+    return found
 
 
 def bare_report(run: Run, end: End | None, reason: str) -> RunReport:
@@ -193,7 +218,7 @@ def publish_report(
     """The job's summary and the step's outputs, where there is a job."""
     values = outputs_of(report, artifact, report.artifact, marker)
     try:
-        summary = job_summary(report)
+        summary = job_summary(report, in_job=environment.get("GITHUB_ACTIONS") == "true")
         write_atomic(artifact / "summary.md", summary)
     except OSError as error:
         note(f"the summary could not be written to {artifact}: {error.strerror}")

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from navci.judge.gaps import ordered
 from navci.model import ENDS, CheckResult, End, Iteration
 from navci.outcome import RunReport, note_of
+from navci.report.prose import prose
 from navci.report.status_block import status_block
 from navci.system import neutral
 from navci.system.clock import show_duration
@@ -30,9 +32,12 @@ _MARKS = {
 _FENCE = re.compile(r"(`{3,})([a-z-]*)$")
 
 
-def job_summary(report: RunReport) -> str:
-    """The summary of ``report`` as Markdown, verdict first, at most ``LIMIT`` bytes of UTF-8."""
-    gaps = sorted(report.gaps.acc | report.gaps.chk)
+def job_summary(report: RunReport, *, in_job: bool = False) -> str:
+    """The summary of ``report`` as Markdown, verdict first, at most ``LIMIT`` bytes of UTF-8.
+
+    Only a job (``in_job``) has an artifact; elsewhere the folder is named that would be it.
+    """
+    gaps = ordered(report.gaps)
     last = report.last
     rows = report.iterations[-_ROWS:]
     text = render(
@@ -41,32 +46,38 @@ def job_summary(report: RunReport) -> str:
         mark=_MARKS.get(report.end, "❌"),
         headline=neutral.inline(report.headline),
         title=neutral.inline(report.task.title),
-        reason=neutral.inline(report.why, 1000) if report.end else neutral.inline(report.reason),
+        reason=prose(report.why if report.end else report.reason, 1000),
         next_step=ENDS[report.end].next_step if report.end else "",
         block=neutral.fence(status_block(last, report.rules), 8000) if last else "",
         chart=neutral.fence(_chart(rows)) if len(rows) > 1 else "",
         rows=[_row(iteration) for iteration in rows],
         rows_cut=len(report.iterations) - len(rows),
-        checks=[
-            (c.passed, neutral.code_span(c.check), neutral.inline(c.why)) for c in report.checks
-        ],
-        gaps=[
-            (neutral.html_escape(neutral.one_line(gap)), neutral.fence(report.excerpts[gap]))
-            if report.excerpts.get(gap)
-            else (neutral.code_span(gap), "")
-            for gap in gaps[:_GAPS]
-        ],
+        checks=[(c.passed, neutral.code_span(c.check), prose(c.why)) for c in report.checks],
+        gaps=[_gap(report, gap) for gap in gaps[:_GAPS]],
         gaps_cut=max(0, len(gaps) - _GAPS),
-        notes=[neutral.inline(note, 500) for note in report.notes[:50]],
+        notes=[prose(note, 500) for note in report.notes[:50]],
         duration=show_duration(report.seconds),
         cost=_cost(report),
-        marker=neutral.code_span(neutral.show_path(str(report.marker), 1000), 1000)
-        if report.marker
-        else "",
-        artifact=neutral.code_span(report.artifact),
+        marker=_path(report.marker) if report.marker else "",
+        artifact=neutral.code_span(report.artifact) if in_job else "",
+        folder=_path(report.run_dir / "artifact"),
         code=neutral.code_span,
     )
     return fit(neutral.mask(text, report.secrets), LIMIT)
+
+
+def _gap(report: RunReport, gap: str) -> tuple[str, str]:
+    """A gap's name and its evidence, where there is any; an acceptance item has words, too."""
+    status = report.last.observation.acceptance.get(gap) if report.last else None
+    words = next((item.text for item in report.task.items if item.id == gap), "")
+    name = f"{gap} {neutral.one_line(words, 200)}" if words else gap
+    if evidence := status.why if status else report.excerpts.get(gap):
+        return neutral.html_escape(neutral.one_line(name, 500)), neutral.fence(evidence)
+    return neutral.code_span(name, 500), ""
+
+
+def _path(path: Path) -> str:
+    return neutral.code_span(neutral.show_path(str(path), 1000), 1000)
 
 
 def write_summary(text: str, env: Mapping[str, str]) -> str | None:
@@ -79,6 +90,12 @@ def write_summary(text: str, env: Mapping[str, str]) -> str | None:
     return step_summary(named).write(text) if named else None
 
 
+def summary_file(env: Mapping[str, str]) -> Path | None:
+    """The file that ``GITHUB_STEP_SUMMARY`` names, where this process has its part in it."""
+    named = env.get("GITHUB_STEP_SUMMARY", "")
+    return step_summary(named).written if named else None
+
+
 @cache
 def step_summary(named: str) -> StepSummary:
     """The one summary of this process in the file ``named``: what was there first is kept."""
@@ -86,9 +103,13 @@ def step_summary(named: str) -> StepSummary:
 
 
 class StepSummary:
-    """A step's summary file. Ours is rewritten as a whole; what was there before us stays."""
+    """A step's summary file. Ours is rewritten as a whole; what was there before us stays.
+
+    ``written`` is where our part stands, once it does.
+    """
 
     def __init__(self, named: str) -> None:
+        self.written: Path | None = None
         self._named = named
         self._path = Path(named)
         self._before = b""
@@ -119,6 +140,7 @@ class StepSummary:
             ours = fit(text, room).encode("utf-8", "replace")
             try:
                 write_atomic(self._path, self._before + ours)
+                self.written = self._path.absolute()
             except OSError as error:
                 problem = error.strerror or str(error)
         if problem is None:

@@ -7,18 +7,28 @@ one line, and can neither close the fence that follows nor pass for a signal.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from navci.judge.gaps import ordered
 from navci.judge.gate import count_readings
 from navci.judge.verdict import claims_done
-from navci.model import GateDecision, Indicator, Iteration, Reading, Rules, Strategy
+from navci.model import (
+    ENDS,
+    End,
+    GateDecision,
+    Indicator,
+    Iteration,
+    Reading,
+    Rules,
+    Strategy,
+)
 from navci.outcome import LABELS
 from navci.system.neutral import one_line, plain
 from navci.system.templates import render
 
 RULE = "━" * 52
-_NOTES, _CHANGES = 10, 20
+_NOTES, _CHANGES, _OPEN = 10, 20, 3
 # An indicator that nobody measured is not met, and the block still shows all six.
 _UNREAD = Reading(False, "not measured")
 
@@ -73,7 +83,7 @@ def status_block(iteration: Iteration, rules: Rules) -> str:
         claimed=claimed,
         refused=claimed and judged.gate.decision is GateDecision.BLOCKED,
         next_action=_harmless(judged.next_action),
-        notes=[_harmless(note) for note in iteration.notes[:_NOTES]],
+        notes=[_harmless(note) for note in (*iteration.notes[:_NOTES], *_last_words(iteration))],
         signal=_signal(
             {
                 "v": 2,
@@ -87,6 +97,17 @@ def status_block(iteration: Iteration, rules: Rules) -> str:
             }
         ),
     )
+
+
+def _last_words(iteration: Iteration) -> Iterator[str]:
+    """What an end other than complete leaves open, and what a person can do about it."""
+    end, gaps = iteration.judgement.end, ordered(iteration.observation.gaps)
+    if end is None or end is End.COMPLETE:
+        return
+    if gaps:
+        more = f" and {len(gaps) - _OPEN} more" if gaps[_OPEN:] else ""
+        yield f"open: {', '.join(one_line(gap, 100) for gap in gaps[:_OPEN])}{more}"
+    yield f"what to do next: {ENDS[end].next_step}"
 
 
 def exit_block(reason: str, changes: Sequence[str]) -> str:

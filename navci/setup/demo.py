@@ -36,12 +36,16 @@ def make_demo(parent: Path | None = None) -> Path:
             write_atomic(top / name, source.read_bytes())
     except OSError as error:
         raise InfraError(f"the demo repository cannot be made: {error.strerror}") from error
-    home = top.parent / f"{top.name}-git"
-    write_config(home)
-    for args in (("init", "-q", "-b", "main"), ("add", "-A"), (*_AUTHOR, "commit", "-qm", "start")):
-        answer = call(args, env=environment(home), cwd=top)
-        if answer.exit_code:
-            raise failed(args, answer)
+    with tempfile.TemporaryDirectory(prefix="navci-demo-git-") as home:
+        write_config(Path(home))
+        for args in (
+            ("init", "-q", "-b", "main"),
+            ("add", "-A"),
+            (*_AUTHOR, "commit", "-qm", "start"),
+        ):
+            answer = call(args, env=environment(Path(home)), cwd=top)
+            if answer.exit_code:
+                raise failed(args, answer)
     return top
 
 

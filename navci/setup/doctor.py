@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 from navci import __version__, agents, settings
 from navci.actions.event import read_event, runtime_info
 from navci.errors import ConfigError, NavciError
+from navci.settings_file import read_json
+from navci.setup.read_back import reader
 from navci.system.checkout import find_checkout
 from navci.system.gitcall import call, environment
 
@@ -20,11 +23,15 @@ KNOWN_CLIS = ("claude", "codex", "gemini", "opencode", "aider", "mini")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. ``ok`` is ``None`` where it is good to know and nothing is wrong."""
+    """One thing looked at. ``ok`` is ``None`` where it is good to know and nothing stops a run.
+
+    With ``warning`` a run would go on, but not as somebody may think.
+    """
 
     what: str
     ok: bool | None
     said: str
+    warning: bool = False
 
 
 def examine(directory: Path, env: Mapping[str, str]) -> list[Finding]:
@@ -75,26 +82,72 @@ def look_at_repository(directory: Path) -> Finding:
 
 
 def look_at_settings(directory: Path, env: Mapping[str, str]) -> Finding:
-    """The config in the checkout; a run reads the committed one."""
-    path = find_checkout(directory).top / settings.CONFIG_PATH
-    if not path.is_file():
-        return Finding("settings", None, f"no {settings.CONFIG_PATH}; the defaults are used")
-    # What only a run's options can say is filled in, so that the file alone is judged.
-    stand_in: dict[str, object] = {"agent": "command", "agent_command": "true", "max_iterations": 5}
+    """The settings a run here would read, which are the committed ones, and what differs here."""
+    checkout, where = find_checkout(directory), settings.CONFIG_PATH
+    file = checkout.top / where
+    here = file.read_bytes() if file.is_file() else None
+    with tempfile.TemporaryDirectory(prefix="navci-doctor-") as home:
+        git = reader(checkout, Path(home))
+        committed = git.show(checkout.head, where) if checkout.head else None
+    in_actions = runtime_info(env).in_actions
+    if committed is None and here is None:
+        return Finding("settings", None, f"no {where}; the defaults are used")
+    if committed is None:
+        said = f"{where} is not committed, so a run does not use it: commit it first"
+        lines = [said, *as_it_is_here(here, in_actions)]
+        return Finding("settings", None, "\n".join(lines), warning=True)
+    refused, warnings = judge_settings(committed, in_actions)
+    refused = [f"as it is committed: {problem}" for problem in refused]
+    # Lines end as the checkout's git wants it.
+    if here is None or here.replace(b"\r\n", b"\n") != committed.replace(b"\r\n", b"\n"):
+        refused += [
+            f"{where} {'differs' if here is not None else 'is deleted'} here, and the committed "
+            "one counts: commit or undo that, as no run starts on uncommitted changes",
+            *as_it_is_here(here, in_actions),
+        ]
+    if refused:
+        return Finding("settings", False, "\n".join([*refused, *warnings]))
+    said = f"{where} as it is committed, which is what a run reads, is valid"
+    ok = None if warnings else True
+    return Finding("settings", ok, "\n".join([said, *warnings]), warning=bool(warnings))
+
+
+def as_it_is_here(content: bytes | None, in_actions: bool) -> list[str]:
+    """What would have to be mended before the file in the checkout is committed."""
+    refused, warnings = judge_settings(content or b"{}", in_actions)
+    return [f"once committed: {problem}" for problem in (*refused, *warnings)]
+
+
+def judge_settings(content: bytes, in_actions: bool) -> tuple[list[str], list[str]]:
+    """What a run would refuse in the settings file's ``content``, and what it would warn of."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return [f"{settings.CONFIG_PATH} is not UTF-8; save it as UTF-8"], []
     try:
         chosen = settings.load(
-            stand_in,
-            path.read_text(encoding="utf-8"),
-            in_actions=runtime_info(env).in_actions,
-            known_agents=tuple(agents.REGISTRY),
+            stand_ins(text), text, in_actions=in_actions, known_agents=tuple(agents.REGISTRY)
         )
     except ConfigError as error:
-        return Finding("settings", False, "; ".join(error.problems))
-    except UnicodeDecodeError:
-        return Finding("settings", False, f"{settings.CONFIG_PATH} is not UTF-8; save it as UTF-8")
-    warnings = [note for note in chosen.notes if settings.CONFIG_PATH in note]
-    said = f"{settings.CONFIG_PATH} is valid"
-    return Finding("settings", True, "; ".join([said, *warnings]))
+        return list(error.problems), []
+    return [], list(chosen.notes)
+
+
+def stand_ins(text: str) -> dict[str, object]:
+    """What a run's options may still say, where the file does not: so that it alone is judged."""
+    try:
+        file, _ = read_json(text, settings.CONFIG_PATH)
+    except ConfigError:
+        file = {}
+    blocks = {name: file.get(name) for name in ("navci", "loop_mode")}
+    own, loop = (block if isinstance(block, dict) else {} for block in blocks.values())
+    options: dict[str, object] = {} if own.get("agent") else {"agent": "command"}
+    needed = {"command": "agent_command", "playbook": "playbook"}.get(own.get("agent") or "command")
+    if needed and needed not in own:
+        options[needed] = "true"
+    if "max_iterations" not in loop:
+        options["max_iterations"] = 5
+    return options
 
 
 def look_at_agents() -> Finding:
@@ -103,7 +156,7 @@ def look_at_agents() -> Finding:
     built_in = ", ".join(sorted(agents.REGISTRY))
     if there:
         return Finding("agents", True, f"{built_in}; found on PATH: {', '.join(there)}")
-    said = "no agent program found on PATH; `--agent command` drives any program, the demo none"
+    said = "no other found on PATH; `--agent command` drives any program, `navci demo` needs none"
     return Finding("agents", None, f"{built_in}; {said}")
 
 

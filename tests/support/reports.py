@@ -131,6 +131,7 @@ def make_report(end: End | None = End.STAGNATED, **changes: Any) -> RunReport:
         spent=Usage(0.25, 1200),
         seconds=182.0,
         strategies=(Strategy.COMBINE,),
+        verify_failures=1,
         files_changed=("src/prime.py",),
         commits=3,
         agent="playbook",
