@@ -8,14 +8,14 @@ from __future__ import annotations
 import difflib
 import glob
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from navci.errors import ConfigError
-from navci.model import Binding, CheckSpec, FailOn, Rules
+from navci.model import Binding, CheckSpec, FailOn, GitHubRules, Rules
 from navci.settings_bindings import unknown_checks
 from navci.settings_file import Given
-from navci.settings_shape import LoopMode, Native, Navci, Simplification, TomFeatures
+from navci.settings_shape import GitHubBlock, LoopMode, Native, Navci, Simplification, TomFeatures
 
 CONFIG_PATH = ".agent/.nav-config.json"
 ALWAYS_PROTECTED = (".github/workflows/**",)
@@ -77,6 +77,7 @@ class Settings:
     original_tests_globs: tuple[str, ...] = ()
     allow_removed_tests: tuple[str, ...] = ()
     tolerate_baseline_failures: bool = False
+    github: GitHubRules = field(default_factory=GitHubRules)
 
 
 def load(
@@ -100,6 +101,7 @@ def load(
     tom = given.block("tom_features", TomFeatures)
     native = given.block("native", Native)
     own = given.block("navci", Navci)
+    github = given.block("github", GitHubBlock)
     dry_run = given.switch("dry_run")
 
     never_pause = loop.never_pause_on_stagnation or in_actions
@@ -167,6 +169,7 @@ def load(
         original_tests_globs=_unique(_controls(own)),
         allow_removed_tests=own.allow_removed_tests,
         tolerate_baseline_failures=own.tolerate_baseline_failures,
+        github=GitHubRules(**dict(github)),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from navci.model import Binding, FailOn, Strategy
+from navci.model import Binding, CloseIssue, FailOn, PullRequest, Strategy
 from navci.settings_bindings import HOW, read_table
 from navci.system.clock import parse_duration
 
@@ -24,6 +24,8 @@ _YES_NO = "true or false"
 _TEXT = "text"
 _GLOBS = "relative paths or globs, without `..`, in a list or separated by spaces or commas"
 _TEST_GLOBS = "globs of test ids, in a list or one a line"
+_LABEL = "the name of a label, up to 50 characters"
+_LABELS = "names of labels, in a list or one a line"
 _NAMES = "names of environment variables, in a list or separated by spaces or commas"
 _DURATION = "a duration like 90s, 60m or 5h, at most 720h"
 _CHECK_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -52,6 +54,12 @@ def _lines(value: object) -> object:
     if isinstance(value, str):
         return tuple(line.strip() for line in value.splitlines() if line.strip())
     return tuple(value) if isinstance(value, list) else value
+
+
+def _label(text: str) -> str:
+    if not text.strip() or len(text) > 50 or not text.isprintable():
+        raise ValueError("a label's name is one line of at most 50 characters")
+    return text.strip()
 
 
 def _argv(value: object) -> object:
@@ -172,6 +180,8 @@ Text = Annotated[str, AfterValidator(_text)]
 Duration = Annotated[float, BeforeValidator(_seconds)]
 Globs = Annotated[tuple[Annotated[str, AfterValidator(_glob)], ...], BeforeValidator(_words)]
 TestGlobs = Annotated[tuple[Text, ...], BeforeValidator(_lines)]
+Label = Annotated[str, AfterValidator(_label)]
+Labels = Annotated[tuple[Label, ...], BeforeValidator(_lines)]
 Names = Annotated[tuple[Annotated[str, AfterValidator(_variable)], ...], BeforeValidator(_words)]
 Branch = Annotated[str, AfterValidator(_branch)]
 CommitIdentity = Annotated[str, AfterValidator(_identity)]
@@ -289,10 +299,32 @@ class Navci(Block):
     commit_email: CommitIdentity | None = Field(None, description="one line of text")
 
 
+class GitHubBlock(Block):
+    """What happens on GitHub: the ticket, the pull request, and the nightly queue (DESIGN §9)."""
+
+    close_issue: Annotated[CloseIssue, BeforeValidator(_word_of(CloseIssue))] = Field(
+        CloseIssue.WHEN_COMPLETE, description="when-complete, when-merged or never"
+    )
+    pull_request: Annotated[PullRequest, BeforeValidator(_word_of(PullRequest))] = Field(
+        PullRequest.DRAFT, description="draft, ready or none"
+    )
+    label: Label = Field("loop-mode", description=_LABEL)
+    label_running: Label = Field("loop-running", description=_LABEL)
+    label_complete: Label = Field("loop-complete", description=_LABEL)
+    label_aborted: Label = Field("loop-aborted", description=_LABEL)
+    label_declined: Label = Field("loop-declined", description=_LABEL)
+    refuse_labels: Labels = Field(("security",), description=_LABELS)
+    priority_labels: Labels = Field((), description=_LABELS)
+    allow_bots: Labels = Field((), description="logins of bots, in a list or one a line")
+    max_per_night: int = Field(20, ge=1, le=256, description="a whole number from 1 to 256")
+    max_parallel: int = Field(4, ge=1, le=256, description="a whole number from 1 to 256")
+
+
 BLOCKS: Mapping[str, type[Block]] = {
     "loop_mode": LoopMode,
     "simplification": Simplification,
     "tom_features": TomFeatures,
     "native": Native,
     "navci": Navci,
+    "github": GitHubBlock,
 }

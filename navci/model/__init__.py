@@ -33,7 +33,17 @@ from navci.model.judgement import (
     Observation,
     Rules,
 )
-from navci.model.task import AcceptanceItem, Binding, BindingKind, CheckSpec, Contract, Task
+from navci.model.task import (
+    AcceptanceItem,
+    Binding,
+    BindingKind,
+    CheckSpec,
+    CloseIssue,
+    Contract,
+    GitHubRules,
+    PullRequest,
+    Task,
+)
 from navci.model.words import CLOSING, Indicator, Indicators, Phase, Reading, Strategy
 
 __all__ = [
@@ -49,6 +59,7 @@ __all__ = [
     "CheckFacts",
     "CheckResult",
     "CheckSpec",
+    "CloseIssue",
     "Contract",
     "End",
     "EndRule",
@@ -58,6 +69,7 @@ __all__ = [
     "Gaps",
     "Gate",
     "GateDecision",
+    "GitHubRules",
     "Hypothesis",
     "Indicator",
     "Indicators",
@@ -69,6 +81,7 @@ __all__ = [
     "Memory",
     "Observation",
     "Phase",
+    "PullRequest",
     "Reading",
     "Receipt",
     "Rules",

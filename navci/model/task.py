@@ -7,6 +7,40 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
+class CloseIssue(StrEnum):
+    """What closes the issue: navci itself, the merge of the pull request, or nobody but people."""
+
+    WHEN_COMPLETE = "when-complete"
+    WHEN_MERGED = "when-merged"
+    NEVER = "never"
+
+
+class PullRequest(StrEnum):
+    """The pull request that a run with work opens."""
+
+    DRAFT = "draft"
+    READY = "ready"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubRules:
+    """What happens on GitHub. Label names are compared without case."""
+
+    close_issue: CloseIssue = CloseIssue.WHEN_COMPLETE
+    pull_request: PullRequest = PullRequest.DRAFT
+    label: str = "loop-mode"
+    label_running: str = "loop-running"
+    label_complete: str = "loop-complete"
+    label_aborted: str = "loop-aborted"
+    label_declined: str = "loop-declined"
+    refuse_labels: tuple[str, ...] = ("security",)
+    priority_labels: tuple[str, ...] = ()
+    allow_bots: tuple[str, ...] = ()
+    max_per_night: int = 20
+    max_parallel: int = 4
+
+
 class BindingKind(StrEnum):
     """What an acceptance item is bound to; the value is the word that stands before ``=``.
 
