@@ -32,7 +32,7 @@ _JOURNAL = "/journal"
 AUTHOR = Identity("navci", "navci@users.noreply.github.com")
 CREATED, OPENED, BASELINE, ATTEMPT = "created", "run_opened", "baseline", "attempt"
 SNAPSHOT, JUDGED, NOT_JUDGED = "snapshot", "iteration", "attempt_not_judged"
-CLOSING, ENDED = "closing", "run_ended"
+CLOSING, PAUSED, ENDED = "closing", "run_paused", "run_ended"
 
 
 def ref_of(task_id: str) -> str:
@@ -101,7 +101,8 @@ class State:
     what was simplified last. ``iteration`` is the last judged one. ``place`` is the checkout it
     works in; ``deciding`` the end that closing works on, ``closing`` its steps already done.
     ``shelved`` keeps other contracts' memories, so that returning to one does not refill its
-    failure budget.
+    failure budget. ``paused`` is the resumable end that the run waits at for a process that goes
+    on with it; ``pauses`` counts them. ``pull_request`` is its address.
     """
 
     task: str
@@ -129,6 +130,9 @@ class State:
     closing: tuple[str, ...] = ()
     end: End | None = None
     reason: str = ""
+    paused: End | None = None
+    pauses: int = 0
+    pull_request: str = ""
     shelved: Mapping[str, Memory] = field(default_factory=dict)
 
 

@@ -7,7 +7,7 @@ from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.verify import set_up, take_baseline, verify
 from navci.loop.work import enter_checkout
-from navci.model import End
+from navci.model import ENDS, End
 from navci.report.status_block import Banner, banner
 from navci.system.clock import show_duration
 
@@ -19,7 +19,7 @@ def begin_work(run: Run) -> Ending | None:
     """
     tell_found(run)
     state = run.state
-    if state.deciding is not None:
+    if state.deciding is not None and not is_to_go_on(state.deciding):
         return Ending(state.deciding, state.reason)
     missing = run.agent.check()
     if missing:
@@ -41,6 +41,14 @@ def begin_work(run: Run) -> Ending | None:
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
     refresh(run)
     return None
+
+
+def is_to_go_on(deciding: End) -> bool:
+    """Whether a run whose process died while it closed goes on all the same.
+
+    It was to be taken up again anyway; only a person's approval must not be passed by.
+    """
+    return ENDS[deciding].resumable and deciding is not End.AWAITING_APPROVAL
 
 
 def tell_found(run: Run) -> None:

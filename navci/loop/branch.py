@@ -15,8 +15,9 @@ from navci.system.git import Git
 class Start:
     """``base`` is what the work is measured against, ``head`` the commit it goes on from.
 
-    ``resumes``: an interrupted run goes on, from its last snapshot ``tree``; ``origin`` is its own,
-    and ``before`` the tree that the next iteration's changes are measured against.
+    ``settings`` is the commit whose settings hold. ``resumes``: an interrupted run goes on, from
+    its last snapshot ``tree``; ``origin`` is its own, and ``before`` the tree that the next
+    iteration's changes are measured against. ``waited``: it had paused, left to a person.
     """
 
     base: str
@@ -27,6 +28,8 @@ class Start:
     tree: str | None = None
     origin: str | None = None
     before: str | None = None
+    settings: str = ""
+    waited: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -43,7 +46,8 @@ def find_start(git: Git, checkout: Checkout, state: State, branch: str, base_nam
     base = find_base(git, state, head, base_name, on_branch)
     base_branch = base_name or (state.base_branch if on_branch else checkout.branch)
     if state.run and state.end is None and state.branch == branch:
-        return resume(git, state, head)
+        # A run that waited is taken up on purpose: with the settings as they are now.
+        return resume(git, state, head, base if state.paused else state.base)
     refuse_blocked(git, branch)
     tip = git.read_ref(f"refs/heads/{branch}") or git.read_ref(f"refs/remotes/origin/{branch}")
     if tip is None or git.is_ancestor(tip, base):
@@ -92,12 +96,12 @@ def find_base(git: Git, state: State, head: str, name: str, on_branch: bool) -> 
     return head
 
 
-def resume(git: Git, state: State, head: str) -> Start:
+def resume(git: Git, state: State, head: str, settings: str) -> Start:
     """Go on with a run that has no end event."""
     tree = git.tree_of(state.snapshot) if state.snapshot and git.rev(state.snapshot) else None
+    how = f"paused ({state.paused})" if state.paused else "interrupted"
     notes = (
-        f"continuing the run started {state.started}, interrupted after iteration "
-        f"{state.iteration}",
+        f"continuing the run started {state.started}, {how} after iteration {state.iteration}",
     )
     counted = state.tree if state.tree and git.ok("cat-file", "-e", state.tree) else tree
     return Start(
@@ -109,6 +113,8 @@ def resume(git: Git, state: State, head: str) -> Start:
         tree=tree,
         origin=state.origin or None,
         before=counted,
+        settings=settings,
+        waited=state.paused is not None,
         notes=notes,
     )
 

@@ -34,11 +34,11 @@ def choose_start(
     base = str(request.options.get("base") or "")
     branch = str(request.options.get("branch") or f"navci/{task.id}")
     start = find_start(git, checkout, journal.state, branch, base)
-    chosen = read_settings(request, git, start.base)
+    chosen = read_settings(request, git, start.settings or start.base)
     named = chosen.branch or f"navci/{task.id}"
     if (named, chosen.base) != (branch, base):
         start = find_start(git, checkout, journal.state, named, chosen.base)
-        chosen = read_settings(request, git, start.base)
+        chosen = read_settings(request, git, start.settings or start.base)
     return start, chosen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from navci.journal import CLOSING, ENDED
+from navci.journal import CLOSING, ENDED, PAUSED
 from navci.loop.iteration import Ending
 from navci.loop.last_words import say_end, with_evidence
 from navci.loop.observe import statuses_of
@@ -13,7 +13,7 @@ from navci.loop.push import push_branch, push_journal
 from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.work import commit_work
-from navci.model import End, ItemState
+from navci.model import ENDS, End, ItemState
 from navci.outcome import RunReport
 from navci.system.neutral import one_line
 from navci.tickets.taskfile import archive
@@ -42,7 +42,7 @@ def close(run: Run, ending: Ending) -> RunReport:
 
 def decide(run: Run, ending: Ending) -> None:
     """From here on a process that takes over closes the run and starts no agent."""
-    if run.state.deciding is None:
+    if run.state.deciding is not ending.end:
         state = replace(run.state, deciding=ending.end, reason=ending.reason)
         run.journal.append(CLOSING, state, {"end": ending.end, "reason": ending.reason})
 
@@ -79,8 +79,15 @@ def archive_task(run: Run) -> None:
 
 
 def journal_end(run: Run, ending: Ending) -> None:
-    """The end event: after it, the next process starts a new run."""
-    state = replace(run.state, end=ending.end, reason=ending.reason, lease=None)
-    run.journal.append(
-        ENDED, state, {"end": ending.end, "reason": ending.reason}, snapshot=run.state.snapshot
-    )
+    """The end event: after it, the next process starts a new run.
+
+    A resumable end is none: the next process goes on with this run, in numbers, events and cost.
+    """
+    kind, state = ENDED, replace(run.state, end=ending.end, reason=ending.reason, lease=None)
+    if ENDS[ending.end].resumable:
+        kind = PAUSED
+        state = replace(
+            state, end=None, paused=ending.end, pauses=state.pauses + 1, deciding=None, closing=()
+        )
+    data = {"end": ending.end, "reason": ending.reason}
+    run.journal.append(kind, state, data, snapshot=run.state.snapshot)

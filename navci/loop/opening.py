@@ -36,7 +36,7 @@ from navci.loop.standing import (
 )
 from navci.loop.transcripts import secrets_of
 from navci.loop.work import add_commit
-from navci.model import Iteration, Memory, Task, Usage
+from navci.model import Contract, Iteration, Memory, Task, Usage
 from navci.settings import Settings
 from navci.system.checkout import Checkout, adopt, find_checkout
 from navci.system.clock import iso
@@ -102,10 +102,28 @@ def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
     refuse_over(prepared.found, journal.state)
     task = prepared.task = as_started(git, prepared.task, journal.state)
     start, chosen = choose_start(request, git, checkout, journal, task)
+    if journal.state.paused and not is_same_task(prepared.found.task, chosen, journal.state):
+        # What a person changed while the run waited is a new task for a new run.
+        journal.state = replace(journal.state, end=journal.state.paused, paused=None)
+        refuse_over(prepared.found, journal.state)
+        task = prepared.task = prepared.found.task
+        start, chosen = choose_start(request, git, checkout, journal, task)
     run = lay_out(request, console, prepared, git, journal, start, chosen)
     if note and chosen.push:
         run.note(note)
     return run
+
+
+def is_same_task(task: Task, chosen: Settings, state: State) -> bool:
+    """Whether the paused run is about what is asked for now."""
+    return contract_of(task, chosen).hash == state.contract
+
+
+def contract_of(task: Task, chosen: Settings) -> Contract:
+    """What must become true."""
+    return build_contract(
+        task, chosen.checks, strict=chosen.acceptance_strict, acceptance=chosen.acceptance_map
+    )
 
 
 def refuse_nested(environment: Mapping[str, str]) -> None:
@@ -179,9 +197,7 @@ def lay_out(
 ) -> Run:
     """The run's state, and the work tree it works in."""
     checkout, task, folders = prepared.checkout, prepared.task, prepared.folders
-    contract = build_contract(
-        task, chosen.checks, strict=chosen.acceptance_strict, acceptance=chosen.acceptance_map
-    )
+    contract = contract_of(task, chosen)
     worktree = Worktree(
         git,
         start.base,
@@ -192,7 +208,7 @@ def lay_out(
     now = request.clock.monotonic()
     run = Run(
         request, chosen, task, contract, checkout, git, worktree, journal,
-        make_agent(request, git, start.base, chosen), console, folders,
+        make_agent(request, git, start.settings or start.base, chosen), console, folders,
         identity=find_identity(chosen, checkout),
         deadline=now + chosen.time_budget,
         opened=now,
@@ -202,10 +218,11 @@ def lay_out(
         notes=[*chosen.notes, *start.notes, *contract.notes],
     )  # fmt: skip
     console.add_mask(run.secrets)
-    ours = start.resumes and journal.state.place == place_of(checkout)
+    # What lies in a checkout that the run worked in is its own, until it is left to a person.
+    ours = start.resumes and not start.waited and journal.state.place == place_of(checkout)
     standing = hide_secrets(run, look(run, ours=ours), ours=ours)
     here = stays(run, start, standing, ours=ours)
-    if not here and not only_checks_ran(run, ours=ours):
+    if start.waited or (not here and not only_checks_ran(run, ours=ours)):
         refuse_unfinished(run, standing)
     refuse_in_use(checkout, start.branch)
     if not start.resumes:
@@ -265,7 +282,7 @@ def begin(
             end_tagged(before.token)
         token = before.token or secrets.token_hex(16)
         lease, place = replace(lease, token=token), place_of(checkout)
-        return replace(before, token=token, lease=lease, place=place, troubles=0)
+        return replace(before, token=token, lease=lease, place=place, troubles=0, paused=None)
     token = secrets.token_hex(16)
     shelved = dict(before.shelved)
     if before.contract and before.contract != contract:

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import cast
 
 from navci.errors import ConfigError
-from navci.journal import ENDED, JUDGED, REFS, Event, Journal, judged_record, ref_of, task_of
+from navci.journal import (
+    ENDED,
+    JUDGED,
+    PAUSED,
+    REFS,
+    Event,
+    Journal,
+    judged_record,
+    ref_of,
+    task_of,
+)
 from navci.loop.carried import matrix_of
 from navci.model import ENDS, End
 from navci.report.verification import verification
@@ -100,9 +110,10 @@ def line_of(event: Event) -> str:
             pursued = judged.hypothesis and f"hypothesis on {judged.hypothesis.gap}"
             parts.append(f"event → {pursued or judged.strategy or judged.end}")
         return one_line(", ".join(parts))
-    if event.kind == ENDED:
+    if event.kind in (ENDED, PAUSED):
         end = str(event.data.get("end"))
-        told = one_line(f"ended {end}: {event.data.get('reason')}", 1000)
+        how = "ended" if event.kind == ENDED else "paused"
+        told = one_line(f"{how} {end}: {event.data.get('reason')}", 1000)
         return f"{told} → {ENDS[End(end)].next_step}" if end in list(End) else told
     detail = " ".join(
         f"{key}={value}"

@@ -220,7 +220,9 @@ def check_everything(row: Row, repo: Path, result: Result, iterations: int) -> N
     for text in (result.said, result.summary, markdown):
         assert marker["next_step"] in text
     state = journal_state(repo, TASK)
-    assert (state["end"], state["lease"], state["iteration"]) == (row.end, None, iterations)
+    ended = (None, row.end) if row.resumable else (row.end, None)  # a process may go on with it
+    assert (state["end"], state["paused"]) == ended
+    assert (state["lease"], state["iteration"]) == (None, iterations)
     assert journal_events(repo, TASK)[-1]["kind"] == "run_ended"
     assert processes_left(repo) == []
 
