@@ -144,7 +144,7 @@ def test_an_iteration_that_cannot_be_judged_ends_the_run_resumable(tmp_path: Pat
     assert (result.kind, result.marker["resumable"]) == ("loop-aborted", True)
     repo = tmp_path / "repo"
     assert git(repo, "show", f"refs/heads/navci/{TASK}:answer.txt") == "42"
-    assert journal_events(repo, TASK)[-1]["kind"] == "run_ended"
+    assert journal_events(repo, TASK)[-1]["kind"] == "run_paused"
     # Started again, by a navci without the bug, the work goes on from there.
     book = write_playbook(repo, [EXIT])
     again = run_navci(

@@ -223,7 +223,8 @@ def check_everything(row: Row, repo: Path, result: Result, iterations: int) -> N
     ended = (None, row.end) if row.resumable else (row.end, None)  # a process may go on with it
     assert (state["end"], state["paused"]) == ended
     assert (state["lease"], state["iteration"]) == (None, iterations)
-    assert journal_events(repo, TASK)[-1]["kind"] == "run_ended"
+    kind = "run_paused" if row.resumable else "run_ended"
+    assert journal_events(repo, TASK)[-1]["kind"] == kind
     assert processes_left(repo) == []
 
     for step in row.turns[0]:
