@@ -5,7 +5,7 @@ A message says what happened, where, and what to do next. Errors are caught once
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class NavciError(Exception):
@@ -45,6 +45,41 @@ class GitError(InfraError):
         self.stderr = stderr.strip()
         said = self.stderr.splitlines()[-1] if self.stderr else "git said nothing"
         super().__init__(f"git {command} failed (exit {exit_code}): {said}")
+
+
+TrackerFault = Literal[
+    "auth", "permission", "gone", "moved", "locked", "limit", "unreachable", "refused"
+]
+
+
+class TrackerError(InfraError):
+    """The ticket system did not do what it was asked.
+
+    ``kind`` says what stands in the way: the token (``auth``), its rights (``permission``), the
+    thing is not there (``gone``) or elsewhere (``moved``), it takes no changes (``locked``), a rate
+    limit (``limit``), no answer (``unreachable``), or the request itself (``refused``). ``unsure``:
+    it may have been done all the same. ``status`` and ``said``: the refusal's number and words.
+    """
+
+    def __init__(
+        self,
+        kind: TrackerFault,
+        message: str,
+        *,
+        unsure: bool = False,
+        status: int | None = None,
+        said: str = "",
+    ) -> None:
+        self.kind = kind
+        self.unsure = unsure
+        self.status = status
+        self.said = said
+        super().__init__(message)
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed later, without anyone changing anything."""
+        return self.kind in ("limit", "unreachable")
 
 
 class JournalDamaged(NavciError):

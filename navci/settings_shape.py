@@ -313,6 +313,7 @@ class GitHubBlock(Block):
     label_complete: Label = Field("loop-complete", description=_LABEL)
     label_aborted: Label = Field("loop-aborted", description=_LABEL)
     label_declined: Label = Field("loop-declined", description=_LABEL)
+    label_awaiting: Label = Field("loop-awaiting", description=_LABEL)
     refuse_labels: Labels = Field(("security",), description=_LABELS)
     priority_labels: Labels = Field((), description=_LABELS)
     allow_bots: Labels = Field((), description="logins of bots, in a list or one a line")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from navci.loop.iteration import Ending
 from navci.loop.run import Run
 from navci.loop.show import refresh
+from navci.loop.ticket import tell_opened
 from navci.loop.verify import set_up, take_baseline, verify
 from navci.loop.work import enter_checkout
 from navci.model import ENDS, End
@@ -39,7 +40,7 @@ def begin_work(run: Run) -> Ending | None:
             # Not `run.tree`: what an interrupted attempt left is there too, and stays there.
             verify(run, run.worktree.tree(), run.folders.transcripts / "opening")
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
-    refresh(run)
+    tell_opened(run, refresh(run))
     return None
 
 

@@ -11,7 +11,8 @@ from navci.loop.last_words import say_end, with_evidence
 from navci.loop.observe import statuses_of
 from navci.loop.push import push_branch, push_journal
 from navci.loop.run import Run
-from navci.loop.show import refresh
+from navci.loop.show import refresh, report_of
+from navci.loop.ticket import close_ticket
 from navci.loop.work import commit_work
 from navci.model import ENDS, End, ItemState
 from navci.outcome import RunReport
@@ -32,6 +33,10 @@ def close(run: Run, ending: Ending) -> RunReport:
     if run.pushes:
         once(run, "pushed", "the branch was not pushed", lambda: push_branch(run))
     refresh(run, ending.end, ending.reason)
+    run.attempt(
+        "GitHub was not told",
+        lambda: close_ticket(run, ending.end, lambda: report_of(run, ending.end, ending.reason)),
+    )
     run.attempt("the end could not be journalled", lambda: journal_end(run, ending))
     if run.pushes:
         run.attempt("the journal was not pushed", lambda: push_journal(run))

@@ -15,16 +15,22 @@ from navci.model import Task
 from navci.system.checkout import Checkout
 from navci.system.git import Git
 from navci.system.gitcall import write_config
+from navci.system.neutral import one_line
 from navci.task import explicitly_off, from_issue, from_text
 from navci.tickets.taskfile import parse_task, read_task_file
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A task, and why no run of it may start now; one under way goes on all the same."""
+    """A task, and why no run of it may start now; one under way goes on all the same.
+
+    ``number`` is that of the task's issue; ``unread``: only its number is known so far.
+    """
 
     task: Task
     over: NavciError | None = None
+    number: int | None = None
+    unread: bool = False
 
 
 def find_task(request: RunRequest, checkout: Checkout) -> Found:
@@ -42,17 +48,23 @@ def find_task(request: RunRequest, checkout: Checkout) -> Found:
     if "task_file" in given:
         return find_document(request.directory / given["task_file"], checkout)
     event = read_event(request.environment)
+    if "issue" in given and (event is None or given["issue"] != str(event.number)):
+        return issue_named(given["issue"])
     if event is None:
         raise ConfigError(
             "there is no task: give --task (a text) or --task-file (a task document), "
             "or run on an `issues` event"
         )
-    if given and given["issue"] != str(event.number):
-        raise ConfigError(
-            f"issue {given['issue']} was asked for, but this job's event is about issue "
-            f"{event.number}; leave `issue` out, or give the text with `task`"
-        )
-    return unless_closed(from_issue(event.number, event.title, event.body, closed=event.closed))
+    task = from_issue(event.number, event.title, event.body, closed=event.closed)
+    return replace(unless_closed(task), number=event.number)
+
+
+def issue_named(given: str) -> Found:
+    """An issue of which only the number is known; GitHub is asked for the rest later."""
+    if not (given.isascii() and given.isdigit() and 0 < int(given) < 10**9):
+        raise ConfigError(f"--issue is `{one_line(given, 80)}`; give the issue's number")
+    number = int(given)
+    return Found(from_issue(number, f"Issue {number}", ""), number=number, unread=True)
 
 
 def find_document(path: Path, checkout: Checkout) -> Found:

@@ -16,6 +16,7 @@ from navci.loop.push import push_journal
 from navci.loop.run import Run
 from navci.loop.show import announce, refresh
 from navci.loop.simplify import simplify
+from navci.loop.ticket import tell_progress
 from navci.loop.transcripts import keep
 from navci.loop.turn import end_of_trouble, is_no_iteration, reserve, take_turn
 from navci.loop.verify import verify
@@ -66,7 +67,7 @@ def iterate(run: Run) -> Ending | None:
     remember(run, iteration, work)
     keep(run, folder)
     run.attempt("the status block could not be shown", lambda: announce(run, iteration))
-    refresh(run)
+    tell_progress(run, refresh(run))
     return act(iteration)
 
 

@@ -16,6 +16,7 @@ from navci.loop.work import Work, paths_changed
 from navci.model import (
     CheckFacts,
     CheckResult,
+    CloseIssue,
     Gaps,
     Indicator,
     Indicators,
@@ -143,19 +144,30 @@ def indicators_of(
             docs_changed=[path for path in changed if is_document(run, path)],
             simplify=run.settings.simplify,
             simplified=run.simplified_tree is not None,
-            closed=closed if run.task.source else None,
+            closed=closed if run.task.source or (run.ticket and run.ticket.closes) else None,
             marker=marker,
         ),
         unmeasured,
     )
     shown = dict(readings)
-    if run.task.id.startswith("issue-"):
-        shown[Indicator.TICKET_CLOSED] = Reading(None, "the issue is left to a person")
+    if run.task.id.startswith("issue-") and readings[Indicator.TICKET_CLOSED].met is None:
+        shown[Indicator.TICKET_CLOSED] = Reading(None, left_open(run))
+    elif run.close_problem and not closed:
+        shown[Indicator.TICKET_CLOSED] = Reading(False, run.close_problem)
     if run.simplify_note and shown[Indicator.CODE_SIMPLIFIED].met is not True:
         shown[Indicator.CODE_SIMPLIFIED] = replace(
             shown[Indicator.CODE_SIMPLIFIED], why=run.simplify_note
         )
     return shown
+
+
+def left_open(run: Run) -> str:
+    """Why navci does not close the issue."""
+    if run.ticket is None:
+        return "the issue is left to a person"
+    rule = run.ticket.rules.close_issue
+    merged = rule is CloseIssue.WHEN_MERGED
+    return f"the issue is left to {'the merge' if merged else 'a person'} (close-issue: {rule})"
 
 
 def commits_ahead(run: Run) -> int:

@@ -16,12 +16,15 @@ from navci.actions.commands import Console
 from navci.actions.event import runtime_info
 from navci.errors import ConfigError, InfraError, Skipped
 from navci.evidence.worktree import Worktree
-from navci.journal import OPENED, Journal, Judged, State, ref_of, take_lease
+from navci.journal import OPENED, Journal, State, ref_of, take_lease
+from navci.loop.asking import UNASKED, ask
 from navci.loop.branch import Start
 from navci.loop.carried import byproducts, results
 from navci.loop.chosen import choose_start, find_identity, make_agent, report_globs
+from navci.loop.earlier import as_seen
 from navci.loop.entering import keep_found, only_checks_ran, stays, survey
 from navci.loop.finding import Found, as_started, find_task, refuse_off, refuse_over
+from navci.loop.finishing import finish
 from navci.loop.push import fetch_journal
 from navci.loop.run import Folders, Run, RunRequest
 from navci.loop.standing import (
@@ -34,9 +37,10 @@ from navci.loop.standing import (
     refuse_secrets,
     refuse_unfinished,
 )
+from navci.loop.ticket import Ticket
 from navci.loop.transcripts import secrets_of
 from navci.loop.work import add_commit
-from navci.model import Contract, Iteration, Memory, Task, Usage
+from navci.model import Contract, End, Memory, Task, Usage
 from navci.settings import Settings
 from navci.system.checkout import Checkout, adopt, find_checkout
 from navci.system.clock import iso
@@ -102,6 +106,11 @@ def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
     refuse_over(prepared.found, journal.state)
     task = prepared.task = as_started(git, prepared.task, journal.state)
     start, chosen = choose_start(request, git, checkout, journal, task)
+    prepared.found, ticket = ask(request, prepared.found, chosen, journal.state)
+    if ticket is not None:
+        refuse_off(prepared.found.task)
+        task = prepared.task = as_started(git, prepared.found.task, journal.state)
+        finish_first(request, console, prepared, git, journal, chosen, ticket)
     if journal.state.paused and not is_same_task(prepared.found.task, chosen, journal.state):
         # What a person changed while the run waited is a new task for a new run.
         journal.state = replace(journal.state, end=journal.state.paused, paused=None)
@@ -109,9 +118,38 @@ def open_run(request: RunRequest, console: Console, prepared: Prepared) -> Run:
         task = prepared.task = prepared.found.task
         start, chosen = choose_start(request, git, checkout, journal, task)
     run = lay_out(request, console, prepared, git, journal, start, chosen)
+    run.ticket = ticket
+    if prepared.found.number is not None and ticket is None:
+        run.note(UNASKED)
     if note and chosen.push:
         run.note(note)
     return run
+
+
+def finish_first(
+    request: RunRequest,
+    console: Console,
+    prepared: Prepared,
+    git: Git,
+    journal: Journal,
+    chosen: Settings,
+    ticket: Ticket,
+) -> None:
+    """Where the last run ended complete and GitHub was not told all of it: that is done instead.
+
+    Raises :class:`Skipped` then.
+    """
+    if journal.state.end is not End.COMPLETE:
+        return
+    done = finish(
+        request, console, prepared.checkout, prepared.folders, git, journal, prepared.task,
+        contract_of(prepared.task, chosen), chosen, ticket,
+    )  # fmt: skip
+    if done:
+        raise Skipped(
+            f"the last run of {prepared.task.id} ended complete; what was left of closing it was "
+            f"done now: {', '.join(done)}"
+        )
 
 
 def is_same_task(task: Task, chosen: Settings, state: State) -> bool:
@@ -249,20 +287,6 @@ def lay_out(
     if standing.touched and not start.resumes:
         add_commit(run, run.tree, "chore(navci): changes of the checkout as the run began")
     return run
-
-
-def as_seen(record: Judged) -> Iteration:
-    """An iteration that an interrupted run has behind it."""
-    return Iteration(
-        record.observation.iteration,
-        record.observation,
-        record.judgement,
-        excerpts=record.excerpts,
-        commit=record.commit,
-        notes=record.notes,
-        agent_seconds=record.agent_seconds,
-        summary=record.summary,
-    )
 
 
 def place_of(checkout: Checkout) -> str:

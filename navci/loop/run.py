@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from navci.actions.commands import Console
 from navci.agents import Agent
@@ -22,6 +22,9 @@ from navci.system.exchange import mirror_ref
 from navci.system.files import append_text
 from navci.system.git import Git, Identity
 from navci.system.process import StopFlag
+
+if TYPE_CHECKING:  # each needs the other's shape
+    from navci.loop.ticket import Ticket
 
 Measured = TypeVar("Measured")
 
@@ -112,6 +115,8 @@ class Run:
     green: dict[str, frozenset[str]] = field(default_factory=dict)
     simplified_tree: str | None = None
     simplify_note: str = ""
+    ticket: Ticket | None = None
+    close_problem: str = ""
 
     @property
     def state(self) -> State:

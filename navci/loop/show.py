@@ -46,9 +46,9 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
     state, last = run.state, run.iterations[-1] if run.iterations else None
     gaps, excerpts = (last.observation.gaps, last.excerpts) if last else before_the_first(run, end)
     complete = end is End.COMPLETE
-    archived = "archived" in state.closing
+    closed = "archived" in state.closing or "closed" in state.closing
     indicators = (
-        indicators_of(run, closed=archived, marker=complete)
+        indicators_of(run, closed=closed, marker=complete)
         if complete or last is None
         else last.observation.indicators
     )
@@ -90,6 +90,7 @@ def report_of(run: Run, end: End | None = None, reason: str = "") -> RunReport:
         kept_refs=(f"refs/heads/{state.branch}", run.journal.ref),
         notes=tuple(run.notes),
         marker=run.marker.json if run.marker else None,
+        pull_request_url=state.pull_request,
         artifact=artifact_name(run.task.id, end),
         secrets=run.secrets,
     )

@@ -28,7 +28,13 @@ def prompt_facts(run: Run, number: int) -> PromptFacts:
         indicators=last.observation.indicators if last else {},
         stagnation_threshold=run.settings.rules.stagnation_threshold,
         complaints=run.complaints,
-        notes=last.notes if last else (),
+        notes=(*adjusted(run), *(last.notes if last else ())),
         diagnose=run.settings.diagnose,
         verification_checkpoints=run.settings.verification_checkpoints,
     )
+
+
+def adjusted(run: Run) -> tuple[str, ...]:
+    """What a person told the agent by `/navci adjust`."""
+    note = run.ticket.note if run.ticket else ""
+    return (f"a person with write access adds: {note}",) if note else ()

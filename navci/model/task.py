@@ -34,6 +34,7 @@ class GitHubRules:
     label_complete: str = "loop-complete"
     label_aborted: str = "loop-aborted"
     label_declined: str = "loop-declined"
+    label_awaiting: str = "loop-awaiting"
     refuse_labels: tuple[str, ...] = ("security",)
     priority_labels: tuple[str, ...] = ()
     allow_bots: tuple[str, ...] = ()

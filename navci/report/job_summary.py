@@ -43,7 +43,7 @@ def job_summary(report: RunReport, *, in_job: bool = False) -> str:
     text = render(
         "job_summary.md.j2",
         r=report,
-        mark=_MARKS.get(report.end, "❌"),
+        mark=mark_of(report),
         headline=neutral.inline(report.headline),
         title=neutral.inline(report.task.title),
         reason=prose(report.why if report.end else report.reason, 1000),
@@ -57,13 +57,18 @@ def job_summary(report: RunReport, *, in_job: bool = False) -> str:
         gaps_cut=max(0, len(gaps) - _GAPS),
         notes=[prose(note, 500) for note in report.notes[:50]],
         duration=show_duration(report.seconds),
-        cost=_cost(report),
+        cost=cost_of(report),
         marker=_path(report.marker) if report.marker else "",
         artifact=neutral.code_span(report.artifact) if in_job else "",
         folder=_path(report.run_dir / "artifact"),
         code=neutral.code_span,
     )
     return fit(neutral.mask(text, report.secrets), LIMIT)
+
+
+def mark_of(report: RunReport) -> str:
+    """The verdict as one sign."""
+    return _MARKS.get(report.end, "❌")
 
 
 def _gap(report: RunReport, gap: str) -> tuple[str, str]:
@@ -207,7 +212,8 @@ def _chart(rows: tuple[Iteration, ...]) -> str:
     )
 
 
-def _cost(report: RunReport) -> str:
+def cost_of(report: RunReport) -> str:
+    """What the agent says it spent."""
     cost, tokens = report.spent.cost_usd, report.spent.tokens
     parts = [] if cost is None else [f"{cost:.2f} USD"]
     parts += [] if tokens is None else [f"{tokens:,} tokens"]
