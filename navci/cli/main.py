@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "show": ("navci.cli.show", "show", "Print the journal of a task."),
     "verify": ("navci.cli.verify", "verify", "Verify a commit in fresh clones, against its base."),
     "junit": ("navci.cli.junit", "junit", "Show what navci makes of JUnit reports."),
+    "close": ("navci.cli.close", "close", "Finish the closing of a complete run on GitHub."),
     "doctor": ("navci.cli.doctor", "doctor", "Check git, Python, agents, settings and event."),
 }
 

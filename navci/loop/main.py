@@ -14,6 +14,7 @@ from navci.loop.iteration import Ending, iterate
 from navci.loop.opening import Prepared, open_run, prepare
 from navci.loop.run import Run, RunRequest
 from navci.loop.standing import leave
+from navci.loop.stopping import listening
 from navci.model import End, FailOn
 from navci.outcome import RunReport
 from navci.system.process import protect_self
@@ -70,7 +71,8 @@ def run_prepared(request: RunRequest, console: Console, prepared: Prepared) -> O
         prepared.discard()
         raise Skipped(rehearsed(run))
     try:
-        ending = loop(run)
+        with listening(run):
+            ending = loop(run)
     except ConfigError as wrong:  # the baseline refuses: the run is over before it began
         why = str(wrong)
         run.attempt("the refusal was not journalled", lambda: run.journal_refusal(why))

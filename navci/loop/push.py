@@ -9,10 +9,13 @@ from navci.errors import InfraError
 from navci.loop.run import Run
 from navci.system.checkout import Checkout
 from navci.system.git import Git
-from navci.system.gitcall import PUSH_CONFIG
+from navci.system.gitcall import PUSH_CONFIG, Answer
 from navci.system.remote import remote_env
 
 TIMEOUT = 120.0
+SPARE_TOKEN = "NAVCI_SPARE_TOKEN"
+"""The job's own token, for when the one that was given dies: an App's lives an hour."""
+
 _OURS = "--receive-pack=git-receive-pack"
 
 
@@ -49,16 +52,32 @@ def push_journal(run: Run) -> None:
 
 def push(run: Run, refspec: str) -> None:
     """Push one ref, fast-forward only. No hook of ours runs, those of the remote do."""
-    env = remote_env(run.checkout, run.request.environment)
+    environment = run.request.environment
+    answer = _pushed(run, refspec, environment)
+    spare = environment.get(SPARE_TOKEN)
+    if answer.exit_code and spare and _is_refused_login(answer.err):
+        run.note(
+            "the token `github-token` is not valid any more; the job's own token pushes instead"
+        )
+        answer = _pushed(run, refspec, {**environment, "NAVCI_GITHUB_TOKEN": spare})
+    if answer.exit_code:
+        raise InfraError(explain(answer.err + os.fsdecode(answer.out)))
+
+
+def _pushed(run: Run, refspec: str, environment: Mapping[str, str]) -> Answer:
+    env = remote_env(run.checkout, environment)
     env["GIT_CONFIG_GLOBAL"] = str(run.git.home / PUSH_CONFIG)
-    answer = run.git.answer(
+    return run.git.answer(
         *("-c", "core.hooksPath=/dev/null", "push", "--porcelain", _OURS, "--"),
         *(run.checkout.remote_url or "", refspec),
         env=env,
         timeout=TIMEOUT,
     )
-    if answer.exit_code:
-        raise InfraError(explain(answer.err + os.fsdecode(answer.out)))
+
+
+def _is_refused_login(said: str) -> bool:
+    lower = said.lower()
+    return any(word in lower for word in ("could not read username", "authentication", "401"))
 
 
 def explain(said: str) -> str:

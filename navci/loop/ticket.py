@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from navci.actions.event import runtime_info
-from navci.errors import InfraError
+from navci.errors import InfraError, TrackerError
 from navci.journal import CLOSING
+from navci.loop.push import SPARE_TOKEN
 from navci.loop.run import Run
 from navci.model import ENDS, CloseIssue, End, GitHubRules, PullRequest
 from navci.outcome import RunReport
@@ -34,7 +35,8 @@ _QUIET = frozenset({End.COMPLETE, End.USER_ABORTED})
 class Ticket:
     """Issue ``number``. ``who`` asked for the run; ``hub`` is patient, ``brief`` is not.
 
-    ``note`` is what a person told the agent by ``/navci adjust``.
+    ``note`` is what a person told the agent by ``/navci adjust``. ``lost``: it does not answer;
+    ``spared``: ``hub`` uses the job's own token.
     """
 
     hub: GitHub
@@ -45,6 +47,7 @@ class Ticket:
     note: str = ""
     run_url: str = ""
     lost: bool = False
+    spared: bool = False
 
     @property
     def closes(self) -> bool:
@@ -230,6 +233,26 @@ def _close(run: Run) -> None:
         run.ticket.hub.close(run.ticket.number, "completed")
 
 
+def _tried(run: Run, step: Callable[[], object]) -> None:
+    """``step``, with the job's own token where the one that was given has died."""
+    environment, ticket = run.request.environment, run.ticket
+    spare = environment.get(SPARE_TOKEN)
+    try:
+        step()
+    except TrackerError as error:
+        if error.kind != "auth" or not spare or ticket is None or ticket.spared:
+            raise
+        run.note("the token `github-token` is not valid any more; the job's own token is used")
+        ticket.spared = True
+        ticket.hub = GitHub.connect(
+            environment,
+            token=spare,
+            say=run.console.line,
+            stopped=lambda: run.stop.requested is not None,
+        )
+        step()
+
+
 def _once(run: Run, name: str, failed: str, step: Callable[[], object]) -> None:
     """A step of closing that no later process does again; one that fails is left to it."""
     if name in run.state.closing:
@@ -237,7 +260,7 @@ def _once(run: Run, name: str, failed: str, step: Callable[[], object]) -> None:
 
     def do() -> None:
         try:
-            step()
+            _tried(run, step)
         except InfraError as error:
             if name == "closed":
                 run.close_problem = str(error)
