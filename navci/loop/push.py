@@ -13,7 +13,7 @@ from navci.system.gitcall import PUSH_CONFIG, Answer
 from navci.system.remote import remote_env
 
 TIMEOUT = 120.0
-SPARE_TOKEN = "NAVCI_SPARE_TOKEN"
+SPARE_TOKEN = "NAVCI_SPARE_TOKEN"  # noqa: S105 - the name of a variable
 """The job's own token, for when the one that was given dies: an App's lives an hour."""
 
 _OURS = "--receive-pack=git-receive-pack"
@@ -56,9 +56,7 @@ def push(run: Run, refspec: str) -> None:
     answer = _pushed(run, refspec, environment)
     spare = environment.get(SPARE_TOKEN)
     if answer.exit_code and spare and _is_refused_login(answer.err):
-        run.note(
-            "the token `github-token` is not valid any more; the job's own token pushes instead"
-        )
+        run.note("`github-token` is not valid any more; the job's own token pushes instead")
         answer = _pushed(run, refspec, {**environment, "NAVCI_GITHUB_TOKEN": spare})
     if answer.exit_code:
         raise InfraError(explain(answer.err + os.fsdecode(answer.out)))

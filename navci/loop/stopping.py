@@ -1,4 +1,4 @@
-"""`/navci stop`: a ref on the remote, left by the trigger job, that the run looks for (DESIGN §9)."""
+"""`/navci stop`: a ref on the remote that the trigger job leaves for the run (DESIGN §9)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def secrets_of(chosen: Settings, environment: Mapping[str, str]) -> tuple[str, .
     A file or folder that exists is no secret, nor is a word or a number in a variable whose name
     does not say so (``MODE=main``): masked they would take outputs and links along.
     """
-    names = ("NAVCI_GITHUB_TOKEN", *chosen.agent_env, *chosen.check_env)
+    names = ("NAVCI_GITHUB_TOKEN", "NAVCI_SPARE_TOKEN", *chosen.agent_env, *chosen.check_env)
     harmless = {"HOME", "PATH", "TMPDIR", "USER", "LANG", "SHELL", "TERM", "CI"}
     given = {name: environment.get(name, "") for name in names if name not in harmless}
     return tuple(sorted({value for name, value in given.items() if _is_secret(name, value)}))
