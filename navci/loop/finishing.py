@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from navci.actions.commands import Console
 from navci.agents import AgentOptions
 from navci.agents.command import CommandAgent
@@ -55,6 +57,9 @@ def finish(
     if not before:
         return []
     end = state.end or End.COMPLETE
+    # Both tell of the rest, so they are written anew.
+    kept = tuple(step for step in state.closing if step not in ("labels", "comment"))
+    journal.state = replace(state, closing=kept)
     if run.pushes:
         once(run, "pushed", "the branch was not pushed", lambda: push_branch(run))
     close_ticket(run, end, lambda: report_of(run, end, state.reason))

@@ -120,7 +120,7 @@ def close_ticket(run: Run, end: End, report: Callable[[], RunReport]) -> None:
         lambda: ticket.hub.labels(
             number,
             add=[label_after(end, run.state.pauses + 1, rules)],
-            remove=[rules.label_running],
+            remove=[rules.label_running, rules.label],
         ),
     )
     _once(
