@@ -1,4 +1,4 @@
-"""navci.tickets.github: what GitHub's refusals mean, and environments that nothing is asked from."""
+"""navci.tickets.github: what GitHub's refusals mean, and environments nobody can work in."""
 
 from __future__ import annotations
 

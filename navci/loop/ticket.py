@@ -229,8 +229,10 @@ def _why_open(run: Run) -> str:
 
 
 def _close(run: Run) -> None:
-    if run.ticket is not None:
-        run.ticket.hub.close(run.ticket.number, "completed")
+    ticket = run.ticket
+    # One that a person closed meanwhile keeps the reason they gave.
+    if ticket is not None and not ticket.hub.issue(ticket.number).closed:
+        ticket.hub.close(ticket.number, "completed")
 
 
 def _tried(run: Run, step: Callable[[], object]) -> None:
