@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from navci.journal import NOT_JUDGED
+from navci.judge.gaps import summary
 from navci.loop.iteration import Ending
+from navci.loop.observe import gaps_of
+from navci.loop.original import originals_of
 from navci.loop.run import Run
 from navci.loop.show import refresh
 from navci.loop.ticket import tell_opened
-from navci.loop.verify import set_up, take_baseline, verify
+from navci.loop.verify import forget_baseline, set_up, take_baseline, verify
 from navci.loop.work import enter_checkout
 from navci.model import ENDS, End
 from navci.report.status_block import Banner, banner
@@ -20,7 +26,11 @@ def begin_work(run: Run) -> Ending | None:
     """
     tell_found(run)
     state = run.state
-    if state.deciding is not None and not is_to_go_on(state.deciding):
+    if state.deciding is End.COMPLETE:
+        confirmed = confirm(run)
+        if confirmed is not None:
+            return confirmed
+    elif state.deciding is not None and not is_to_go_on(state.deciding):
         return Ending(state.deciding, state.reason)
     missing = run.agent.check()
     if missing:
@@ -41,6 +51,35 @@ def begin_work(run: Run) -> Ending | None:
             verify(run, run.worktree.tree(), run.folders.transcripts / "opening")
     run.console.line(banner(Banner.ACTIVATED, described(run)), style="cyan")
     tell_opened(run, refresh(run))
+    return None
+
+
+def confirm(run: Run) -> Ending | None:
+    """The complete end that a process before this one decided, or ``None``: the run goes on.
+
+    Its word is in the journal, which whoever killed it could write to, and so can be its baseline.
+    So the checks say it once more, on the tree there is now.
+    """
+    decided = Ending(End.COMPLETE, run.state.reason)
+    if not run.required:
+        return decided
+    folder = run.folders.transcripts / "closing"
+    with run.console.group("Checks before the run is closed as complete"):
+        forget_baseline(run)
+        set_up(run)
+        take_baseline(run)
+        enter_checkout(run)
+        run.tree = run.worktree.tree()
+        verify(run, run.tree, folder)
+        found = originals_of(run, run.tree, folder)
+    if run.stop.requested:
+        return Ending(End.USER_ABORTED, f"stopped on request ({run.stop.requested})")
+    gaps = gaps_of(run, {}, found)
+    if not gaps:
+        return decided
+    why = f"the journal says complete, but there is {summary(gaps)}; the run goes on"
+    run.note(why)
+    run.journal.append(NOT_JUDGED, replace(run.state, deciding=None, reason=""), {"why": why})
     return None
 
 

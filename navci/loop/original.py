@@ -36,16 +36,22 @@ def original_tests(
     """
     if not due(run, signals, work):
         return {}
-    if work.tree not in run.originals:
+    found = originals_of(run, work.tree, folder)
+    return None if run.stop.requested else found
+
+
+def originals_of(run: Run, tree: str, folder: Path) -> Mapping[str, str]:
+    """What the run finds on ``tree``, the files as they lie here; worth nothing after a stop."""
+    if tree not in run.originals:
         found = run.measured(
             "the original-tests run",
             lambda: report(run, trial_of(run, folder / "original")),
             _UNMEASURED,
         )
         if run.stop.requested:
-            return None
-        run.originals = {work.tree: found}
-    return run.originals[work.tree]
+            return found
+        run.originals = {tree: found}
+    return run.originals[tree]
 
 
 def trial_of(run: Run, folder: Path) -> Trial:

@@ -189,6 +189,12 @@ def take_baseline(run: Run) -> None:
         run.verified_tree = standing
 
 
+def forget_baseline(run: Run) -> None:
+    """Have it taken again, whatever the journal holds."""
+    run.baseline = None
+    run.journal.attach(_BASELINE, None)
+
+
 def refuse_unusable(run: Run, results: tuple[CheckResult, ...]) -> None:
     """A check nobody could ever pass is a mistake in the settings; say so before spending."""
     problems = []
