@@ -199,8 +199,17 @@ def _shown_gap(id_: str, text: str | None) -> tuple[str, str]:
 
 
 def _gap(report: RunReport, id_: str, index: int) -> dict[str, str | None]:
-    quote = report.excerpts.get(id_, "") if index < _EXCERPTS else ""
+    quote = _evidence(report, id_) if index < _EXCERPTS else ""
     return {"id": neutral.one_line(id_, 500), "excerpt": neutral.excerpt(quote, 600) or None}
+
+
+def _evidence(report: RunReport, gap: str) -> str:
+    """What was seen of a gap; of an acceptance item, its words and why it is open."""
+    status = report.last.observation.acceptance.get(gap) if report.last else None
+    if status is None:
+        return report.excerpts.get(gap, "")
+    words = next((item.text for item in report.task.items if item.id == gap), gap)
+    return f"{words}\n{status.why}"
 
 
 def _check(check: CheckResult | CheckFacts) -> dict[str, Any]:

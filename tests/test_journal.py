@@ -478,7 +478,7 @@ def test_show_prints_the_ledger(repo: Path) -> None:
     assert show.exit_code == 0, said
     for part in (
         "run_opened", "baseline", "iteration 1: IMPL", "1 gap", "stagnation 2",
-        "ended max_iterations: Iteration 2 of at most 2 did not complete the task.",
+        "ended max_iterations: Iteration 2 of at most 2 did not complete the task (CONTINUE: ",
     ):  # fmt: skip
         assert part in show.stdout
     lines = run_navci(repo, "show", TASK, "--json").stdout.splitlines()

@@ -223,5 +223,6 @@ def test_warning_asks_for_a_hypothesis() -> None:
 def test_end_says_why_it_stops() -> None:
     judged = judge(Memory(), observe("a"), Rules(max_iterations=1))
     assert judged.next_action == (
-        "Stop the run (max_iterations): iteration 1 of at most 1 did not complete the task."
+        "Stop the run (max_iterations): iteration 1 of at most 1 did not complete the task "
+        f"({judged.gate.reason})."
     )

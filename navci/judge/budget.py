@@ -35,8 +35,9 @@ def time(out_of_time: bool) -> str | None:
     return "The time budget is used up but for what closing needs." if out_of_time else None
 
 
-def iterations(iteration: int, rules: Rules) -> str | None:
-    """The hard cap every unattended run has."""
+def iterations(iteration: int, rules: Rules, gate: str) -> str | None:
+    """The hard cap every unattended run has; ``gate`` says why it did not end before."""
     if iteration < rules.max_iterations:
         return None
-    return f"Iteration {iteration} of at most {rules.max_iterations} did not complete the task."
+    last = f"Iteration {iteration} of at most {rules.max_iterations}"
+    return f"{last} did not complete the task ({gate})."

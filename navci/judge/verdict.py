@@ -146,7 +146,7 @@ def _end(observation: Observation, rules: Rules, gate: Gate, step: Step) -> tupl
         (End.STAGNATED, _stagnated(step, rules)),
         (End.COST_BUDGET, budget.cost(observation.spent, rules)),
         # Before the ends that are taken up again: there is no iteration left to go on with.
-        (End.MAX_ITERATIONS, budget.iterations(number, rules)),
+        (End.MAX_ITERATIONS, budget.iterations(number, rules, gate.reason)),
         (
             End.AWAITING_APPROVAL,
             f"Iteration {number} waits for a person's approval ({rules.approval})."
