@@ -20,8 +20,18 @@ SCRIPTS = Path(sysconfig.get_path("scripts"))
 TEST_COMMAND = (
     'python3 -m venv .venv && .venv/bin/pip install -q ".[test]" && .venv/bin/python -m pytest -n 2'
 )
-# Inputs that are not options of `navci run`: which command it is, and what only pushing needs.
-NOT_OPTIONS = {"command": "NAVCI_COMMAND", "github-token": "NAVCI_GITHUB_TOKEN"}
+# Inputs that are not options of `navci run`: which command it is, what another one works on, and
+# what only GitHub is shown.
+NOT_OPTIONS = {
+    "command": "NAVCI_COMMAND",
+    "commit": "NAVCI_COMMIT",
+    "github-token": "NAVCI_GITHUB_TOKEN",
+}
+# What the script is told beside the inputs.
+NOT_INPUTS = {
+    "NAVCI_VENV": "${{ steps.install.outputs.venv }}",
+    "NAVCI_SPARE_TOKEN": "${{ github.token }}",
+}
 
 
 def must_be_clean(*argv: str | Path) -> None:
@@ -64,6 +74,7 @@ def test_zizmor() -> None:
     ("schema", "pattern"),
     [
         ("vendor.github-actions", "action.yml"),
+        ("vendor.github-actions", ".github/actions/*/action.yml"),
         ("vendor.github-actions", "tests/e2e/stand_ins/*/action.yml"),
         ("vendor.github-workflows", ".github/workflows/*.yml"),
         ("vendor.dependabot", ".github/dependabot.yml"),
@@ -93,9 +104,10 @@ def test_every_input_reaches_the_run_step() -> None:
     passed = {
         variable: re.sub(r"^\$\{\{ inputs\.([a-z-]+) \}\}$", r"\1", value)
         for variable, value in env.items()
-        if variable != "NAVCI_VENV"
+        if variable not in NOT_INPUTS
     }
     assert passed == wanted
+    assert NOT_INPUTS.items() <= env.items()
 
 
 def test_every_input_is_an_option_of_run() -> None:
@@ -127,7 +139,7 @@ def test_run_step_ends_in_exec() -> None:
 def test_third_party_actions_are_pinned_by_commit() -> None:
     for file in (TOP / "action.yml", *TOP.glob(".github/workflows/*.yml")):
         for line in file.read_text("utf-8").splitlines():
-            if "uses:" in line and "uses: ./" not in line:
+            if "uses:" in line and "uses: $/" not in line:
                 assert re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
 
 

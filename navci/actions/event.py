@@ -185,7 +185,7 @@ def read_asked(env: Mapping[str, str]) -> Asked:
         return Asked(
             name=name,
             action=dispatch.action,
-            issue=_number(given.get("issue"), name),
+            issue=issue_number(given.get("issue"), f"the `{name}` event's `issue`"),
             by=who.login,
             by_app=who.type == "Bot",
             command=command_of_words(str(given.get("command") or "run")),
@@ -213,13 +213,16 @@ def _event(name: str, payload: _Payload, env: Mapping[str, str]) -> Event:
     )
 
 
-def _number(given: object, name: str) -> int | None:
-    """The issue's number in a dispatch's input, where there is one."""
+def issue_number(given: object, where: str) -> int | None:
+    """The number of an issue as people write it, ``7`` or ``#7``; ``None`` for nothing.
+
+    Raises :class:`ConfigError`, which says ``where`` it stands.
+    """
     text = str(given if given is not None else "").strip().removeprefix("#")
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise ConfigError(f"the `{name}` event's `issue` is {text[:40]!r}; give a number, like 7")
+        raise ConfigError(f"{where} is {text[:40]!r}; give the number of an issue, like 7")
     return int(text)
 
 

@@ -10,6 +10,8 @@ import click
 
 @click.command()
 @click.argument("task")
+@click.option("--pull-request", help="The pull request of a run with work: draft, ready or none.")
+@click.option("--close-issue", help="What closes the issue: when-complete, when-merged or never.")
 @click.option("--config", help="The settings' path; read from the base commit.")
 @click.option("--working-directory", help="The folder to work in, relative to the repository.")
 def close(task: str, **options: object) -> None:

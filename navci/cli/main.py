@@ -13,10 +13,14 @@ from navci.system.streams import open_streams, settle_streams
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("navci.cli.run", "run", "Run the loop on a task until the evidence says done."),
     "demo": ("navci.cli.demo", "demo", "Watch a whole loop on a small repository made for it."),
+    "trigger": ("navci.cli.trigger", "trigger", "Say whether the event may start a run, and why."),
+    "queue": ("navci.cli.queue", "queue", "Choose tonight's issues: the matrix of a night."),
+    "digest": ("navci.cli.digest", "digest", "Sum up the markers of last night's runs."),
     "show": ("navci.cli.show", "show", "Print the journal of a task."),
     "verify": ("navci.cli.verify", "verify", "Verify a commit in fresh clones, against its base."),
     "junit": ("navci.cli.junit", "junit", "Show what navci makes of JUnit reports."),
     "close": ("navci.cli.close", "close", "Finish the closing of a complete run on GitHub."),
+    "init": ("navci.cli.init", "init", "Write workflows and settings for a repository."),
     "doctor": ("navci.cli.doctor", "doctor", "Check git, Python, agents, settings and event."),
 }
 

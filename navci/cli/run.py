@@ -53,6 +53,8 @@ _JSON = ("json_output", "fail_on")
     default=None,
     help="Push journal and branch to the remote; on where there is one.",
 )
+@click.option("--pull-request", help="The pull request of a run with work: draft, ready or none.")
+@click.option("--close-issue", help="What closes the issue: when-complete, when-merged or never.")
 @click.option("--protect", help="Globs the agent may not change, beside workflows and settings.")
 @click.option(
     "--fail-on",

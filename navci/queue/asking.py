@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from navci.model import GitHubRules
-from navci.queue.decide import (
+from navci.queue.approved import (
     Labelling,
-    Person,
-    Refused,
     changes_since,
     labelling,
     refuse_change,
-    refuse_person,
     unseen_edits,
 )
+from navci.queue.decide import Person, Refused, refuse_person
 from navci.queue.refusals import Refusal
 from navci.tickets.github import GitHub
 from navci.tickets.github_answers import Happened, Issue

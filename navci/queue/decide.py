@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from navci.actions.event import Asked
 from navci.actions.slash import Command, Word
@@ -15,21 +13,9 @@ from navci.model import ENDS, End, GitHubRules, Task
 from navci.queue.refusals import Refusal
 from navci.system.clock import iso
 from navci.task import explicitly_off, from_issue
-from navci.task_text import commonmark, visible
-from navci.tickets.github_answers import Edit, Happened, Issue, Permission
+from navci.tickets.github_answers import Issue, Permission
 
 KNOWN = ", ".join(f"`/navci {word}`" for word in Word)
-EDITS_KNOWN = 100
-"""So many edits GitHub tells of; before the oldest of them there may be more."""
-
-_HAND = timedelta(seconds=120)
-_BLOCKERS = 20
-_REFERENCES = re.compile(
-    r"\b(?:blocked[ \t]+by|depends[ \t]+on)\b[ \t]*:?[ \t]*"
-    r"((?:(?:[ \t]*(?:,|;|&|and)[ \t]*)*(?:[\w.-]+/[\w.-]+)?#\d{1,9}\b)+)",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(r"([\w.-]+/[\w.-]+)?#(\d{1,9})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +88,6 @@ class Past:
     def under_way(self) -> bool:
         """Whether there is a run that a process would go on with."""
         return bool(self.state and self.state.run and self.state.end is None)
-
-
-@dataclass(frozen=True, slots=True)
-class Labelling:
-    """Who put the loop's label on, and when; ``place`` is where the timeline has it."""
-
-    actor: str
-    at: datetime
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An edit of title or body."""
-
-    part: str
-    editor: str
-    at: datetime
 
 
 def past_of(state: State, at: datetime | None, now: float, job: str = "", attempt: int = 0) -> Past:
@@ -208,84 +176,6 @@ def refuse_person(person: Person, did: str) -> Refused | None:
         Refusal.NO_WRITE_ACCESS,
         f"{who} {did}, and has no write access here (GitHub says: {person.permission}); "
         "someone who has it must ask",
-    )
-
-
-def labelling(timeline: Sequence[Happened], rules: GitHubRules) -> Labelling | None:
-    """The labelling that a run stands on: the last one that navci did not do itself.
-
-    A run that pauses swaps ``loop-running`` for the label again, and the word of who put that on
-    first still holds; unless someone else took the label off in between.
-    """
-    ours: Labelling | None = None
-    for place in range(len(timeline) - 1, -1, -1):
-        one = timeline[place]
-        if one.at is None or (one.label or "").casefold() != rules.label.casefold():
-            continue
-        if one.kind == "labeled":
-            found = Labelling(one.actor, one.at, place)
-            if not _swapped(timeline, one, "unlabeled", rules):
-                return found
-            ours = ours or found
-        elif one.kind == "unlabeled" and ours and not _swapped(timeline, one, "labeled", rules):
-            return ours
-    return ours
-
-
-def _swapped(timeline: Sequence[Happened], one: Happened, kind: str, rules: GitHubRules) -> bool:
-    """Whether the same account did the opposite with ``loop-running`` at that time."""
-    return any(
-        other.kind == kind
-        and other.actor.casefold() == one.actor.casefold()
-        and (other.label or "").casefold() == rules.label_running.casefold()
-        and other.at is not None
-        and one.at is not None
-        and abs(other.at - one.at) <= _HAND
-        for other in timeline
-    )
-
-
-def changes_since(
-    approved: Labelling, timeline: Sequence[Happened], edits: Sequence[Edit], author: str
-) -> list[Change]:
-    """The edits of title and body after the labelling, one for each editor, and those in doubt.
-
-    GitHub tells seconds only: an edit in the second of the labelling counts. But the oldest
-    "edit" of a body is its creation, by its author.
-    """
-    found = [
-        Change("title", one.actor, one.at)
-        for one in timeline[approved.place + 1 :]
-        if one.kind == "renamed" and one.at is not None
-    ]
-    oldest = edits[-1] if edits else None
-    for edit in edits:
-        creation = edit is oldest and edit.editor.casefold() == author.casefold()
-        if edit.at > approved.at or (edit.at == approved.at and not creation):
-            found.append(Change("body", edit.editor, edit.at))
-    return list({(one.part, one.editor.casefold()): one for one in found}.values())
-
-
-def unseen_edits(approved: Labelling, edits: Sequence[Edit]) -> Refused | None:
-    """More edits since the labelling than GitHub tells of."""
-    if len(edits) >= EDITS_KNOWN and edits[-1].at >= approved.at:
-        return Refused(
-            Refusal.EDITED,
-            f"its body was edited {len(edits)} times or more after the labelling, which is more "
-            "than can be checked; read it, take the label off and put it on again",
-        )
-    return None
-
-
-def refuse_change(change: Change, editor: Person, approved: Labelling) -> Refused | None:
-    """An edit that nobody with write access looked at."""
-    if editor.may_start:
-        return None
-    return Refused(
-        Refusal.EDITED,
-        f"its {change.part} was edited by {editor.login}, who has no write access, at "
-        f"{iso(change.at)}, after {approved.actor} labelled it; read it, then label again to "
-        "approve",
     )
 
 
@@ -383,7 +273,7 @@ def refuse_unarmed(past: Past, since: datetime | None) -> Refused | None:
 def refuse_word(word: Word, past: Past) -> Refused | None:
     """Whether there is what the word wants: something to stop, or a run that waits.
 
-    Stopping a living run is a refusal as well: it is asked to stop, and no other one starts.
+    Stopping and aborting are refusals as well: they end a run, and start none.
     """
     if word in (Word.STOP, Word.ABORT) and past.alive:
         return Refused(
@@ -394,7 +284,12 @@ def refuse_word(word: Word, past: Past) -> Refused | None:
     if word is Word.STOP:
         more = "; its run waits, and `/navci abort` ends it" if past.waits else ""
         return Refused(Refusal.NOTHING_RUNS, f"no loop is working on it{more}")
-    if word is Word.ABORT and not past.waits:
+    if word is Word.ABORT and past.waits:
+        return Refused(
+            Refusal.ENDING,
+            "the run that waited is ended; its work is kept, `/navci run` tries again",
+        )
+    if word is Word.ABORT:
         return Refused(Refusal.NOTHING_RUNS, "no loop is working on it, and none waits")
     if word in (Word.CONTINUE, Word.ADJUST) and not (past.waits or past.alive):
         return Refused(
@@ -402,40 +297,3 @@ def refuse_word(word: Word, past: Past) -> Refused | None:
             "no run of it waits for a person's word; write `/navci run` to start one",
         )
     return None
-
-
-# --- what it waits for ----------------------------------------------------------------------
-
-
-def blockers(issue: Issue, repository: str) -> tuple[int | None, ...]:
-    """The issues it is blocked by or depends on, as its body says outside of code.
-
-    ``None`` is one that cannot be asked about: of another repository, or one too many.
-    """
-    if "#" not in issue.body:
-        return ()
-    found: dict[int | None, None] = {}
-    for token in commonmark().parse(visible(issue.body)):
-        words = "".join(
-            "\n" if part.type in ("softbreak", "hardbreak") else part.content
-            for part in token.children or ()
-            if part.type in ("text", "softbreak", "hardbreak") and not part.nesting
-        )
-        for phrase in _REFERENCES.finditer(words):
-            for where, number in _REFERENCE.findall(phrase[1]):
-                elsewhere = where and where.casefold() != repository.casefold()
-                found[None if elsewhere else int(number)] = None
-    found.pop(issue.number, None)
-    some = list(found)
-    return tuple(some[:_BLOCKERS]) + ((None,) if some[_BLOCKERS:] else ())
-
-
-def refuse_blocked(number: int | None, *, readable: bool) -> Refused:
-    """One that it waits for."""
-    if number is None:
-        return Refused(
-            Refusal.BLOCKED,
-            "it is blocked by issues of another repository, or by too many, which cannot be read",
-        )
-    what = "open" if readable else "unreadable"
-    return Refused(Refusal.BLOCKED, f"it is blocked by #{number}, which is {what}")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from navci.actions.event import runtime_info
-from navci.errors import InfraError, JournalDamaged
-from navci.journal import AUTHOR, REFS, Journal, ref_of, task_of
+from navci.errors import InfraError, JournalDamaged, NavciError
+from navci.journal import AUTHOR, ENDED, REFS, Journal, ref_of, task_of
+from navci.model import End
 from navci.queue.decide import Past, past_of
-from navci.system.checkout import Checkout
+from navci.system.checkout import Checkout, find_checkout
 from navci.system.clock import SYSTEM_CLOCK, Clock
 from navci.system.git import Git
 from navci.system.gitcall import PUSH_CONFIG, call, failed, write_config
@@ -74,6 +75,18 @@ class Journals:
         commit = git.commit_tree(git.empty_tree, [], message, AUTHOR, self.clock.now())
         self._push(f"+{commit}:{STOPS}{task}")
         self.stops.add(task)
+
+    def end(self, task: str, by: str) -> None:
+        """End the run of ``task`` that waits, which no process works on.
+
+        Raises :class:`InfraError`, also when a run has gone on meanwhile.
+        """
+        journal = Journal(self.git, task, self.clock)
+        why = f"{by} wrote `/navci abort` while the run waited"
+        state = replace(journal.state, end=End.USER_ABORTED, paused=None, lease=None, reason=why)
+        journal.append(ENDED, state, {"end": End.USER_ABORTED, "reason": why})
+        self._push(f"{journal.tip}:{journal.ref}")
+        self._pasts.pop(task, None)
 
     def _run(self, task: str) -> str:
         state = self.past(task).state
@@ -141,15 +154,34 @@ def fetched(
         journals = Journals(git, checkout, environment, clock)
         # With a star: a ref that is not there must be no error.
         names = (f"{REFS}{task}/*" if task else f"{REFS}*", f"{STOPS}{task}*")
-        _fetch(journals, tuple(f"+{name}:{name}" for name in names), "1")
+        if _ask(journals, "ls-remote", "--quiet", "--refs", "--", _remote(checkout), *names):
+            _fetch(journals, tuple(f"+{name}:{name}" for name in names), "1")
         _list(journals)
         yield journals
 
 
+@contextmanager
+def pasts_of(
+    directory: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[Callable[[str], Past] | None, str]]:
+    """How to look a task's journal up, for who can do without; else why that is not possible."""
+    with ExitStack() as stack:
+        try:
+            journals = stack.enter_context(fetched(find_checkout(directory), environment))
+        except NavciError as error:
+            yield None, f"the journals were not looked at: {error}"
+            return
+        yield journals.past, ""
+
+
 def _fetch(journals: Journals, refs: tuple[str, ...], depth: str) -> None:
+    options = ("--quiet", "--no-tags", f"--depth={depth}")
+    _ask(journals, "fetch", *options, "--", _remote(journals.checkout), *refs)
+
+
+def _ask(journals: Journals, command: str, *args: str) -> bytes:
     answer = journals.git.answer(
-        *("fetch", "--quiet", "--no-tags", "--upload-pack=git-upload-pack", f"--depth={depth}"),
-        *("--", _remote(journals.checkout), *refs),
+        *(command, "--upload-pack=git-upload-pack", *args),
         env=remote_env(journals.checkout, journals.environment),
         timeout=TIMEOUT,
     )
@@ -158,6 +190,7 @@ def _fetch(journals: Journals, refs: tuple[str, ...], depth: str) -> None:
             f"the journals cannot be fetched ({_last_line(answer.err)}); without them nobody "
             "knows which loops are at work. The token needs `contents: read`"
         )
+    return answer.out
 
 
 def _list(journals: Journals) -> None:

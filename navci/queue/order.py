@@ -71,6 +71,7 @@ def label_after(past: Past, rules: GitHubRules) -> str:
         "loop-complete": rules.label_complete,
         "loop-aborted": rules.label_aborted,
         "loop-declined": rules.label_declined,
+        "loop-awaiting": rules.label_awaiting,
     }
     if end is None:
         return rules.label

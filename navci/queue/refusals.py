@@ -33,6 +33,7 @@ class Refusal(StrEnum):
     NOT_WAITING = "not-waiting"
     NO_NOTE = "no-note"
     STOPPING = "stopping"
+    ENDING = "ending"
 
 
 REFUSALS: Mapping[Refusal, tuple[str, str]] = {
@@ -113,6 +114,10 @@ REFUSALS: Mapping[Refusal, tuple[str, str]] = {
         "`/navci adjust` does not say what to adjust.",
         "Write it behind the word, on the same line or below.",
     ),
-    Refusal.STOPPING: ("The loop was asked to stop.", "Wait about a minute."),
+    Refusal.STOPPING: ("The loop is asked to stop.", "Wait about a minute."),
+    Refusal.ENDING: (
+        "The run that waited for a person's word is ended by `/navci abort`.",
+        "Write `/navci run` when it should be tried again.",
+    ),
 }
 """What each means, and what to do. The README's table is made from it."""

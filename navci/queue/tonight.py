@@ -9,7 +9,9 @@ from datetime import datetime
 
 from navci.errors import InfraError, TrackerError
 from navci.queue import decide, order
+from navci.queue.approved import labelling
 from navci.queue.asking import approval
+from navci.queue.blockers import blockers, refuse_blocked
 from navci.queue.chosen import contract_of
 from navci.queue.decide import Past, Refused
 from navci.queue.journals import Journals
@@ -146,14 +148,14 @@ class Tonight:
         )
 
     def _blocked(self, issue: Issue) -> Refused | None:
-        for number in decide.blockers(issue, self._github.name):
+        for number in blockers(issue, self._github.name):
             if number is None:
-                return decide.refuse_blocked(None, readable=False)
+                return refuse_blocked(None, readable=False)
             if number not in self._open:
                 self._open[number] = self._is_open(number)
             state = self._open[number]
             if state is not False:
-                return decide.refuse_blocked(number, readable=state is True)
+                return refuse_blocked(number, readable=state is True)
         return None
 
     def _is_open(self, number: int) -> bool | None:
@@ -167,7 +169,7 @@ class Tonight:
 
     def _approved(self, issue: Issue, past: Past) -> Refused | None:
         timeline = self._timeline(issue)
-        found = decide.labelling(timeline, self._rules)
+        found = labelling(timeline, self._rules)
         unarmed = decide.refuse_unarmed(past, found.at) if found else None
         return unarmed or approval(self._github, self._rules, issue, timeline)[1]
 

@@ -11,6 +11,7 @@ from navci.actions.slash import Word
 from navci.errors import TrackerError
 from navci.model import GitHubRules
 from navci.queue import decide
+from navci.queue.approved import labelling
 from navci.queue.asking import approval, person, refuse_edits
 from navci.queue.decide import Decision, Past, Refused
 from navci.queue.refusals import Refusal
@@ -85,16 +86,14 @@ def _examined(
         if command is not None and starter is not None:
             _must(decide.refuse_word(command, known))
         _must(decide.refuse_busy(known))
-    elif command is Word.STOP:
-        _must(decide.refuse_word(command, Past()))
+    elif command in (Word.STOP, Word.ABORT) and starter is not None:
+        _must(Refused(Refusal.NOTHING_RUNS, f"`/navci {command}` ends runs, and starts none"))
     try:
         issue = github.issue(number)
     except TrackerError as error:
         if error.kind not in _GONE:
             raise
         raise _No(Refused(Refusal.GONE, str(error))) from error
-    if command is Word.ABORT and starter is not None:
-        return _Word(starter, issue, None)  # which may be closed, or anything else by now
     labelled = starter is None or _is_first_labelling(asked)
     _must(decide.refuse_issue(issue, rules, labelled=labelled))
     word = _text(asked, issue, github, rules, starter)
@@ -144,7 +143,7 @@ def _text(
         found, refused = approval(github, rules, issue, timeline)
         _must(refused)
         return _Word(found.actor if found else "", issue, found.at if found else None)
-    approved = decide.labelling(timeline, rules)
+    approved = labelling(timeline, rules)
     if approved is not None:
         _must(refuse_edits(github, rules, issue, timeline, approved))
     elif event is not None:

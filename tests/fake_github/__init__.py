@@ -1,8 +1,12 @@
-"""A stateful GitHub on loopback: REST, one corner of GraphQL, and a real git repository behind it.
+"""A stateful GitHub on loopback: REST, one corner of GraphQL, and real git behind it.
 
-Written for tests, after GitHub's OpenAPI description and recorded answers; every exchange is
-held against that description. What the real GitHub does that this one does not: see
-``tests/data/github-openapi/README.md`` for the description's flaws, and the modules' docstrings.
+Written for tests, after GitHub's OpenAPI description, recorded answers and what others measured;
+every exchange is held against the description (``contract``), whatever does not fit ends the test.
+
+What the real GitHub does and this one does not: organisations, teams and forks; milestones,
+sub-issues, reviews and checks; conditional requests (ETag); counting requests until a limit is
+met (queue a fault with ``limit=``); working out ``mergeable``; closing issues by ``Closes #1``;
+events and webhooks (``payloads`` makes what a job would find); Markdown; cleaning up texts.
 """
 
 from tests.fake_github.faults import Fault

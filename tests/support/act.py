@@ -7,6 +7,7 @@ read from its JSON log; outputs are read back by a last step of the workflow und
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -57,15 +58,18 @@ def run_act(
     scratch: Path,
     actions: Mapping[str, Path],
     env: Mapping[str, str],
+    github: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] | None = None,
     timeout: float = 300,
 ) -> ActRun:
     """Run ``workflow`` of ``repository`` as ``event`` with ``payload`` starts it.
 
     ``actions`` maps ``owner/name@<40 hex>`` to a folder; any other action would need a network
-    and fails the job. ``env`` is all that steps see of this process, besides PATH and a HOME.
+    and fails the job. ``env`` is all that steps see of this process, besides PATH and a HOME;
+    ``github`` are variables of the runner's own to set otherwise.
     """
     home = scratch / "home"
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     event_file = scratch / "event.json"
     event_file.write_text(json.dumps(payload), "utf-8")
     argv = [
@@ -77,6 +81,8 @@ def run_act(
         *("-P", "ubuntu-latest=-self-hosted"),
         *("--json", "--no-cache-server", "--pull=false", "--no-skip-checkout"),
         *(f"--local-repository={name}={folder}" for name, folder in actions.items()),
+        *(f"--env={name}={value}" for name, value in (github or {}).items()),
+        *(f"--secret={name}={value}" for name, value in (secrets or {}).items()),
     ]
     python = Path(sys.base_prefix) / "bin"
     done = subprocess.run(
@@ -104,16 +110,26 @@ def _read(exit_code: int, output: str) -> ActRun:
 
 def uses(name: str) -> str:
     """The ``owner/name@<sha>`` under which this repository pins an action."""
-    for file in (TOP / "action.yml", TOP / ".github" / "workflows" / "ci.yml"):
+    for file in (TOP / "action.yml", *(TOP / ".github" / "workflows").glob("*.yml")):
         for line in file.read_text("utf-8").splitlines():
             if f"uses: {name}@" in line:
                 return line.split("uses: ")[1].split(" #")[0]
-    raise AssertionError(f"{name} is not used in action.yml or ci.yml")
+    raise AssertionError(f"{name} is used neither in action.yml nor in a workflow")
 
 
 def stand_ins() -> dict[str, Path]:
     """The stand-ins of GitHub's own actions, under the commits that this repository pins."""
-    return {
-        uses("actions/checkout"): STAND_INS / "checkout",
-        uses("actions/upload-artifact"): STAND_INS / "upload-artifact",
-    }
+    return {uses(f"actions/{folder.name}"): folder for folder in STAND_INS.iterdir()}
+
+
+def navci_at(pin: str, folder: Path) -> dict[str, Path]:
+    """This repository as ``navci/navci@<pin>``, its ``$/`` written out: ``act`` does not know it.
+
+    GitHub takes it for the same: the repository and commit that the file came from.
+    """
+    copy_of_this_repository(folder)
+    for file in (folder / ".github" / "workflows").glob("*.yml"):
+        text = file.read_text("utf-8")
+        written_out = re.sub(r"uses: \$/(\S+)", rf"uses: navci/navci/\1@{pin}", text)
+        file.write_text(written_out, "utf-8")
+    return {f"navci/navci@{pin}": folder}
