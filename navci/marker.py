@@ -30,12 +30,13 @@ from navci.model import (
 from navci.outcome import LABELS, RunReport, note_of
 from navci.system import neutral
 from navci.system.clock import iso, show_duration
-from navci.system.files import write_atomic
+from navci.system.files import read_regular, write_atomic
 from navci.system.templates import render
 
 # A marker is read by people and models: it names everything, but quotes only so much.
 _FILES, _GAPS, _EXCERPTS = 500, 5000, 100
 _SHOWN_FILES, _SHOWN_GAPS = 50, 20
+_LONGEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def write_marker(report: RunReport, folder: Path) -> MarkerFiles:
 def read_marker(path: Path) -> Marker:
     """The marker in the JSON file ``path``. Raises :class:`ConfigError` when it is none."""
     try:
-        return Marker.model_validate_json(path.read_bytes())
+        return Marker.model_validate_json(read_regular(path, _LONGEST))
     except OSError as error:
         raise ConfigError(f"cannot read the marker {path}: {error.strerror or error}") from error
     except ValidationError as error:
@@ -280,7 +281,7 @@ def _free_stem(folder: Path, stem: str, run_id: str) -> str:
 def _run_of(path: Path) -> str | None:
     """The id of the run whose marker ``path`` is; ``None`` when that cannot be told."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_regular(path, _LONGEST))
         return str(content["run"]["id"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

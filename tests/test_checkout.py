@@ -14,7 +14,7 @@ import pytest
 from navci.errors import ConfigError, InfraError
 from navci.evidence.worktree import Worktree
 from navci.system.checkout import Checkout, adopt, find_checkout, transport_env
-from navci.system.exchange import branch_heads, fetch_commits, mirror_ref, publish
+from navci.system.exchange import branches_of, fetch_commits, mirror_ref, publish, refs_before
 from navci.system.git import Git, Identity
 from navci.system.repair import broken, rebuild
 from tests.support.attack import Canary, arm
@@ -47,7 +47,7 @@ class Run:
         self.git = adopt(self.checkout, run_dir)
         base = self.checkout.head or self.git.empty_tree
         self.worktree = Worktree(self.git, base, run_dir)
-        self.known = branch_heads(self.git)
+        self.known = branches_of(refs_before(self.git))
 
     def commit(self, message: str = "navci") -> str:
         parents = [self.checkout.head] if self.checkout.head else []

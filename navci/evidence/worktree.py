@@ -128,6 +128,8 @@ class Worktree:
         """Take the files of ``commit`` for tracked too: an agent may commit an ignored file."""
         committed = self.tracked(commit) - self._gitlinks
         self._also_tracked = frozenset(path for path in committed if not is_marker(path))
+        for path in self._also_tracked:  # what an agent commits is its work, whoever wrote it
+            self.byproducts.pop(path, None)
 
     def tracked(self, commit: str) -> frozenset[str]:
         """Every path of ``commit`` (or of a tree)."""

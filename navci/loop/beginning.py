@@ -77,7 +77,7 @@ def confirm(run: Run) -> Ending | None:
     gaps = gaps_of(run, {}, found)
     if not gaps:
         return decided
-    why = f"the journal says complete, but there is {summary(gaps)}; the run goes on"
+    why = f"the journal says complete, but not the evidence ({summary(gaps)}); the run goes on"
     run.note(why)
     run.journal.append(NOT_JUDGED, replace(run.state, deciding=None, reason=""), {"why": why})
     return None

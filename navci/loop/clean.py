@@ -13,6 +13,7 @@ from math import inf
 from pathlib import Path
 
 from navci.errors import ConfigError, InfraError
+from navci.evidence.bytecode import Bytecode
 from navci.evidence.checks import CheckPlace, baseline_must_pass, run_check, to_facts
 from navci.evidence.control_files import Rules
 from navci.evidence.worktree import Worktree
@@ -132,7 +133,7 @@ class Clone:
     """A fresh clone at one commit, set up.
 
     ``source`` is a git directory; ``env`` is added to what checks see, and ``seconds_left`` bounds
-    them.
+    them. ``bytecode`` is where Python keeps what it compiles for them.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Clone:
         stop: StopFlag,
         env: Mapping[str, str] | None = None,
         seconds_left: Callable[[], float] = lambda: inf,
+        bytecode: Path | None = None,
     ) -> None:
         self.seconds_left = seconds_left
         self.top, self.commit, self.settings, self.clock, self.stop = (
@@ -155,6 +157,7 @@ class Clone:
         self.env = scrubbed_env(("HOME", *settings.check_env), variables) | dict(env or {})
         self.contract = digest(settings.checks)
         self.place = top / "work"
+        self.bytecode = Bytecode(bytecode or top / "bytecode", self.place)
         for folder in (self.place, top / "scratch"):
             folder.mkdir(parents=True)
         write_config(top / "home")
@@ -223,7 +226,11 @@ class Clone:
             )
 
         place = CheckPlace(
-            self.directory, self.place, self.env, folder, self.worktree.tracked(self.commit)
+            self.directory,
+            self.place,
+            self.env | self.bytecode.environment(folder),
+            folder,
+            self.worktree.tracked(self.commit),
         )
         return run_check(
             spec,

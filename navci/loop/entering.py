@@ -106,7 +106,8 @@ def keep_found(run: Run, start: Start, standing: Standing, files: str) -> None:
     git, checkout = run.git, run.checkout
     work = f"refs/heads/{start.branch}"
     heads = [head for head in (checkout.head, git.read_ref(work)) if head]
-    others = (f"--exclude={work}", "--exclude=refs/navci*", "--all")
+    # HEAD of navci's own git is the very commit that is asked about.
+    others = (f"--exclude={work}", "--exclude=refs/navci*", "--exclude=HEAD", "--all")
     orphans = git.text("rev-list", "--max-count=1", *heads, "--not", start.head, *others)
     kept = {files, *(git.tree_of(head) for head in heads)}
     if not orphans and standing.tree in kept:

@@ -10,6 +10,7 @@ from navci.evidence.guards import protected
 from navci.evidence.ignores import is_marker
 from navci.evidence.secrets import examine
 from navci.loop.run import Run
+from navci.system.exchange import present
 from navci.system.files import write_atomic
 from navci.system.neutral import show_path
 from navci.system.trees import entries
@@ -33,8 +34,9 @@ def versions(run: Run, new: str) -> set[Version]:
     What was in the repository before (a branch of the user's, merged in) is not the agent's.
     """
     options = ("-z", "-m", "--raw", "--no-abbrev", "--format=", "--no-renames", "--no-ext-diff")
-    before = (run.state.head, "--exclude=refs/navci*", "--all")
-    out = run.git.run("log", *options, new, "--not", *before)
+    before = present(run.git, {run.state.head, *run.first_refs.values()})
+    lines = "".join(f"^{commit}\n" for commit in before)
+    out = run.git.run("log", *options, "--stdin", stdin=f"{new}\n{lines}".encode())
     told = iter(field for field in os.fsdecode(out).split("\0") if field.strip("\n"))
     found = set()
     for what in told:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from navci.evidence.signals import read_signals
-from navci.journal import JUDGED, NOT_JUDGED, SNAPSHOT, Judged
+from navci.journal import JUDGED, NOT_JUDGED, Judged
 from navci.judge import JUDGE_VERSION, judge
 from navci.judge.gaps import summary
 from navci.loop.carried import carry, carry_matrix
@@ -20,7 +20,7 @@ from navci.loop.ticket import tell_progress
 from navci.loop.transcripts import keep
 from navci.loop.turn import end_of_trouble, is_no_iteration, reserve, take_turn
 from navci.loop.verify import verify
-from navci.loop.work import Work, commit_work, gather, subject_of
+from navci.loop.work import Work, commit_work, gather, keep_snapshot, subject_of
 from navci.model import CheckResult, End, Iteration, Observation, Signals, Turn
 from navci.system.neutral import one_line
 
@@ -69,12 +69,6 @@ def iterate(run: Run) -> Ending | None:
     run.attempt("the status block could not be shown", lambda: announce(run, iteration))
     tell_progress(run, refresh(run))
     return act(iteration)
-
-
-def keep_snapshot(run: Run, work: Work) -> None:
-    """From now on the turn's work is reachable, and told from what checks leave (DESIGN §3.2.7)."""
-    state = replace(run.state, snapshot=work.snapshot)
-    run.journal.append(SNAPSHOT, state, snapshot=work.snapshot)
 
 
 def judge_it(

@@ -44,12 +44,14 @@ from navci.model import Contract, End, Memory, Task, Usage
 from navci.settings import Settings
 from navci.system.checkout import Checkout, adopt, find_checkout
 from navci.system.clock import iso
-from navci.system.exchange import branch_heads
+from navci.system.exchange import branches_of, refs_before
 from navci.system.git import Git
 from navci.system.lock import FolderLock
 from navci.system.neutral import show_path
 from navci.system.process import end_tagged
 from navci.task import build_contract
+
+_REFS = "refs.json"
 
 
 @dataclass(slots=True)
@@ -244,13 +246,15 @@ def lay_out(
         ignore=report_globs(chosen),
     )
     now = request.clock.monotonic()
+    first = refs_first(journal, git, resumes=start.resumes)
     run = Run(
         request, chosen, task, contract, checkout, git, worktree, journal,
         make_agent(request, git, start.settings or start.base, chosen), console, folders,
         identity=find_identity(chosen, checkout),
         deadline=now + chosen.time_budget,
         opened=now,
-        known_heads=branch_heads(git),
+        known_heads=branches_of(first),
+        first_refs=first,
         secrets=secrets_of(chosen, request.environment),
         resumed=start.resumes,
         notes=[*chosen.notes, *start.notes, *contract.notes],
@@ -287,6 +291,16 @@ def lay_out(
     if standing.touched and not start.resumes:
         add_commit(run, run.tree, "chore(navci): changes of the checkout as the run began")
     return run
+
+
+def refs_first(journal: Journal, git: Git, *, resumes: bool) -> dict[str, str]:
+    """All refs as the run began; those an interrupted attempt made since are its agent's."""
+    kept = journal.attached(_REFS) if resumes else None
+    if isinstance(kept, dict):
+        return {str(ref): str(sha) for ref, sha in kept.items()}
+    found = refs_before(git)
+    journal.attach(_REFS, found)
+    return found
 
 
 def place_of(checkout: Checkout) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 from navci.evidence.control_files import Rules
 from navci.evidence.junit_files import ReportGlobs
 from navci.loop.clean import Clone
+from navci.loop.cloning import in_clone_of, why_not_cloned
 from navci.loop.observe import gaps_of
 from navci.loop.preexisting import tolerated, wanted_baseline
 from navci.loop.run import Run
 from navci.loop.trial import Bench, Trial, try_original
-from navci.loop.verify import run_one, tags
+from navci.loop.verify import run_one, verify
 from navci.loop.work import Work
 from navci.model import CheckResult, CheckSpec, Signals
 from navci.system.neutral import show_path
@@ -36,6 +37,13 @@ def original_tests(
     """
     if not due(run, signals, work):
         return {}
+    if why_not_cloned(run) and not run.stop.requested and stale(run, work):
+        # The receipts are of the same tree, and maybe of other files that git ignores.
+        run.verified_tree = None
+        unmeasured: tuple[CheckResult, ...] = ()
+        run.measured("checks", lambda: verify(run, work.tree, folder / "claim"), unmeasured)
+        if not due(run, signals, work):
+            return None if run.stop.requested else {}
     found = originals_of(run, work.tree, folder)
     return None if run.stop.requested else found
 
@@ -55,12 +63,12 @@ def originals_of(run: Run, tree: str, folder: Path) -> Mapping[str, str]:
 
 
 def trial_of(run: Run, folder: Path) -> Trial:
-    """The run itself: in the work tree, or in a fresh clone where a ``setup-command`` is given.
+    """The run itself: in a fresh clone, or in the work tree where a clone is no measure.
 
     Reports that git ignores are put back too: other steps of the job read them.
     What is no regular file, and what cannot be copied, is left as the last check left it.
     """
-    if run.settings.setup_command:
+    if not why_not_cloned(run):
         return in_clone(run)
     place, top = folder / "reports", run.checkout.top
     place.mkdir(parents=True)
@@ -82,28 +90,34 @@ def trial_of(run: Run, folder: Path) -> Trial:
 
 
 def in_clone(run: Run) -> Trial:
-    """The same in a fresh clone of the commit: what no commit holds is no part of the work."""
-    place = run.folders.scratch / "clone"
-    try:
-        clone = Clone(
-            place, run.git.git_dir, run.state.head, run.state.base, run.settings,
-            run.request.environment, run.clock, run.stop, tags(run),
-            lambda: max(run.seconds_left, 30.0),
-        )  # fmt: skip
-        baseline = wanted_baseline(run.baseline, run.settings)
+    """The same in a fresh clone of the commit: what no commit holds is no part of the work.
+
+    What is red there runs once more, as it does here: one whole run decides.
+    """
+    baseline = wanted_baseline(run.baseline, run.settings)
+
+    def judged(clone: Clone) -> Trial:
         wrong = clone.gaps(baseline, clone.judged_results(baseline))
+        if wrong and not run.stop.requested:
+            wrong = clone.gaps(baseline, clone.judged_results(baseline))
         if not wrong:
             return clone.trial(baseline)
-        said = "in a fresh clone of the commit, after `setup-command`"
+        after = ", after `setup-command`" if run.settings.setup_command else ""
+        said = f"in a fresh clone of the commit{after}"
         return Trial({gap.removeprefix("test:"): f"{said}: {why}" for gap, why in wrong.items()})
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+
+    return in_clone_of(run, run.state.head, judged)
 
 
 def due(run: Run, signals: Signals, work: Work) -> bool:
     """Whether the run would end complete but for this."""
     claims = signals.exit.success if signals.exit else not run.settings.rules.require_signal
     return claims and bool(run.required) and not gaps_of(run, work.guards)
+
+
+def stale(run: Run, work: Work) -> bool:
+    """Whether a turn came after the checks last ran on the tree."""
+    return run.measured_at != (work.tree, run.turns)
 
 
 def report(run: Run, trial: Trial) -> Mapping[str, str]:
@@ -130,8 +144,7 @@ def bench_of(run: Run) -> Bench:
     """The work tree of the run, against its base."""
 
     def check(spec: CheckSpec, tree: str, folder: Path) -> CheckResult:
-        # What Python compiled before may not be what it would compile now.
-        return run_one(run, spec, tree, folder, {"PYTHONPYCACHEPREFIX": str(folder / "pycache")})
+        return run_one(run, spec, tree, folder, f"original {tree}")
 
     inside = run.settings.working_directory
     return Bench(

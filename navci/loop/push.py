@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 from navci.errors import InfraError
 from navci.loop.run import Run
 from navci.system.checkout import Checkout
 from navci.system.git import Git
-from navci.system.gitcall import PUSH_CONFIG, Answer
+from navci.system.gitcall import PUSH_CONFIG, Answer, call, failed, write_config
+from navci.system.gitcall import environment as environment_of
 from navci.system.remote import remote_env
 
 TIMEOUT = 120.0
@@ -63,14 +67,35 @@ def push(run: Run, refspec: str) -> None:
 
 
 def _pushed(run: Run, refspec: str, environment: Mapping[str, str]) -> Answer:
-    env = remote_env(run.checkout, environment)
-    env["GIT_CONFIG_GLOBAL"] = str(run.git.home / PUSH_CONFIG)
-    return run.git.answer(
-        *("-c", "core.hooksPath=/dev/null", "push", "--porcelain", _OURS, "--"),
-        *(run.checkout.remote_url or "", refspec),
-        env=env,
-        timeout=TIMEOUT,
-    )
+    """From a git directory made for this one command: what configures it gets to see the token.
+
+    An agent finds the run's own git directory, and could write to its configuration.
+    """
+    with tempfile.TemporaryDirectory(prefix="navci-push-") as made:
+        place = Path(made)
+        write_config(place / "home")
+        git = Git(place / "git", place, place / "home")
+        init = ("init", "-q", "--bare", "--template=", *_format(run.git), "--", str(git.git_dir))
+        created = call(init, env=environment_of(git.home), cwd=place)
+        if created.exit_code:
+            raise failed(init, created)
+        shallow = run.git.git_dir / "shallow"
+        if shallow.is_file() and not shallow.is_symlink():
+            shutil.copyfile(shallow, git.git_dir / "shallow")
+        env = remote_env(run.checkout, environment)
+        env["GIT_CONFIG_GLOBAL"] = str(git.home / PUSH_CONFIG)
+        env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(run.git.git_dir / "objects")
+        return git.answer(
+            *("-c", "core.hooksPath=/dev/null", "push", "--porcelain", _OURS, "--"),
+            *(run.checkout.remote_url or "", refspec),
+            env=env,
+            timeout=TIMEOUT,
+        )
+
+
+def _format(git: Git) -> tuple[str, ...]:
+    """Object ids of the same kind as those of ``git``."""
+    return ("--object-format=sha256",) if len(git.empty_tree) == 64 else ()
 
 
 def _is_refused_login(said: str) -> bool:

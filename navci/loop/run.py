@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from navci.actions.commands import Console
 from navci.agents import Agent
 from navci.errors import InfraError, NavciError
+from navci.evidence.bytecode import Bytecode
 from navci.evidence.worktree import Worktree
 from navci.journal import ENDED, Journal, State
 from navci.marker import MarkerFiles
@@ -71,13 +72,32 @@ class Folders:
         return self.transcripts / f"{number:02d}-{attempt:03d}"
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What lay beside the commits in the checkout ``place`` before the first turn there.
+
+    ``nested`` are repositories inside the repository, ``submodules`` maps each to the tree of its
+    files, ``programs`` those that run checks to the digest of their content.
+    """
+
+    place: str = ""
+    nested: frozenset[str] = frozenset()
+    submodules: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Run:
     """One process's view of a run. The journal's state is the truth; this is the way to it.
 
     ``found`` is the tree of the checkout as it was found, until the checkout is on the work branch.
     ``originals`` holds what the original-tests run found, by tree: it is not run again for one.
-    ``green`` are, by check, the tests whose last verdict was passed.
+    ``first_refs`` are all refs as the run began, before any agent. ``green`` are, by check, the
+    tests whose last verdict was passed.
+    ``turns`` counts what was gathered; ``measured_at`` is the tree that checks last ran on, and
+    after how many turns. ``said_at_base`` are the words of what was red at base. ``base_cloned``
+    says what a fresh clone of base has otherwise than here: empty when nothing, ``None`` while
+    nobody tried.
     """
 
     request: RunRequest
@@ -101,6 +121,7 @@ class Run:
     tree: str = ""
     found: str | None = None
     known_heads: Mapping[str, str] = field(default_factory=dict)
+    first_refs: Mapping[str, str] = field(default_factory=dict)
     untracked: Mapping[str, str] = field(default_factory=dict)
     leave_out: frozenset[str] = frozenset()
     iterations: list[Iteration] = field(default_factory=list)
@@ -112,11 +133,25 @@ class Run:
     mirrored: bool = True
     pushed: bool = False
     originals: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    turns: int = 0
+    measured_at: tuple[str, int] | None = None
+    around: Around = Around()
+    said_at_base: Mapping[str, str] | None = None
+    base_cloned: str | None = None
+    bytecode: Bytecode = field(init=False)
     green: dict[str, frozenset[str]] = field(default_factory=dict)
     simplified_tree: str | None = None
     simplify_note: str = ""
     ticket: Ticket | None = None
     close_problem: str = ""
+
+    def __post_init__(self) -> None:
+        self.bytecode = Bytecode(self.bytecode_folder, self.checkout.top)
+
+    @property
+    def bytecode_folder(self) -> Path:
+        """Where Python keeps what it compiles for checks; nobody need trust it."""
+        return self.folders.top / "bytecode"
 
     @property
     def state(self) -> State:

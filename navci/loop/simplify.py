@@ -8,7 +8,7 @@ from navci.loop.observe import is_document
 from navci.loop.run import Run
 from navci.loop.turn import take_turn
 from navci.loop.verify import verify
-from navci.loop.work import Work, gather, paths_changed
+from navci.loop.work import Work, gather, keep_snapshot, paths_changed
 from navci.model import CheckResult
 from navci.prompt import build_simplify_prompt
 
@@ -30,9 +30,12 @@ def simplify(
     try:
         turn = take_turn(run, number, own, prompt)
         simpler = gather(run, own)
+        # Reachable from now on, whatever becomes of it.
+        keep_snapshot(run, simpler)
         results = verify(run, simpler.tree, own) if turn.error is None else ()
     except Exception:  # what nobody verified does not stay
         run.worktree.restore(work.tree, paths_changed(run, work.tree, run.worktree.tree()))
+        keep_snapshot(run, work)
         run.checks, run.verified_tree, run.tests_exit = verified
         raise
     finally:
@@ -41,6 +44,7 @@ def simplify(
         run.simplified_tree, run.simplify_note = simpler.tree, "simplified and still green"
         return simpler, results
     run.worktree.restore(work.tree, paths_changed(run, work.tree, simpler.tree))
+    keep_snapshot(run, work)
     run.checks, run.verified_tree, run.tests_exit = verified
     run.simplified_tree = None
     run.simplify_note = "the simplified code was red and was undone"

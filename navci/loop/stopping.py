@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 
 from navci.errors import InfraError
 from navci.loop.push import push
 from navci.loop.run import Run
 from navci.queue.journals import STOPS
-from navci.system.remote import remote_env
+from navci.system.checkout import transport_env
+from navci.system.gitcall import call, environment, write_config
+from navci.system.remote import advertises, token_for
 
 SECONDS = 60.0
 ASKED = "/navci stop"
@@ -49,14 +53,23 @@ def _watch(run: Run, over: Event) -> None:
 
 
 def looked(run: Run) -> bool:
-    """Whether the ref is there. Raises :class:`InfraError` when the remote does not say."""
-    ref = f"{STOPS}{run.task.id}"
-    answer = run.git.answer(
-        *("ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--"),
-        *(run.checkout.remote_url or "", ref),
-        env=remote_env(run.checkout, run.request.environment),
-        timeout=_BRIEF,
-    )
+    """Whether the ref is there. Raises :class:`InfraError` when the remote does not say.
+
+    This goes on while the agent works, which can read the environment of a git of ours: with the
+    job's token the remote is asked from within this process, whose memory nobody reads.
+    """
+    ref, url = f"{STOPS}{run.task.id}", run.checkout.remote_url or ""
+    token = token_for(run.checkout, run.request.environment)
+    if token:
+        return advertises(url, token, ref, _BRIEF)
+    with tempfile.TemporaryDirectory(prefix="navci-stop-") as made:
+        write_config(Path(made))
+        answer = call(
+            ("ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--", url, ref),
+            env=environment(Path(made)) | transport_env(run.checkout),
+            cwd=Path(made),
+            timeout=_BRIEF,
+        )
     if answer.exit_code:
         raise InfraError(answer.err.strip() or f"git ls-remote exited {answer.exit_code}")
     return ref in os.fsdecode(answer.out).split()

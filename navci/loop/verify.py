@@ -18,7 +18,9 @@ from navci.evidence.checks import (
 from navci.journal import BASELINE
 from navci.loop.flaky import settled
 from navci.loop.preexisting import forgiven, tolerated
+from navci.loop.red_words import said_of
 from navci.loop.run import Run
+from navci.loop.strangers import look_around
 from navci.model import Baseline, CheckResult, CheckSpec
 from navci.system.globs import match_glob
 from navci.system.neutral import one_line, show_path
@@ -26,7 +28,9 @@ from navci.system.process import run as run_process
 from navci.system.process import scrubbed_env
 
 _BASELINE = "baseline.json"
+_SAID = "baseline-said.json"
 _KEPT: TypeAdapter[Baseline] = TypeAdapter(Baseline)
+_WORDS: TypeAdapter[Mapping[str, str]] = TypeAdapter(Mapping[str, str])
 _NOT_FOUND = (126, 127)
 
 
@@ -43,6 +47,7 @@ def verify(run: Run, tree: str, folder: Path) -> tuple[CheckResult, ...]:
         run.tests_exit = 0
     run.checks = results
     run.verified_tree = None if run.stop.requested else tree
+    run.measured_at = (tree, run.turns)
     return results
 
 
@@ -57,16 +62,17 @@ def check_once_or_twice(run: Run, spec: CheckSpec, tree: str, folder: Path) -> C
 
 
 def run_one(
-    run: Run, spec: CheckSpec, tree: str, folder: Path, env: Mapping[str, str] | None = None
+    run: Run, spec: CheckSpec, tree: str, folder: Path, state: str | None = None
 ) -> CheckResult:
     """One check on ``tree``. Whatever it does to the tree is undone or set apart afterwards.
 
-    ``env`` is added to what checks see.
+    ``state`` names the files as they lie here, where that is more than ``tree`` says: no check of
+    another one leaves byte code to it.
     """
     place = CheckPlace(
         cwd=run.directory,
         repo=run.checkout.top,
-        env=check_environment(run) | dict(env or {}),
+        env=check_environment(run) | run.bytecode.environment(state or tree),
         folder=folder,
         tracked=run.worktree.tracked(run.state.head),
     )
@@ -156,11 +162,12 @@ def take_baseline(run: Run) -> None:
     Raises :class:`ConfigError` for a check that cannot start or changes tracked files: it would
     void itself every time.
     """
+    look_around(run)
     if not run.required:
         return
     known = read_baseline(run)
     if known is not None:
-        run.baseline = known
+        run.baseline, run.said_at_base = known, read_said(run)
         return
     standing = run.worktree.tree()
     on_base = standing == run.state.origin
@@ -181,12 +188,15 @@ def take_baseline(run: Run) -> None:
         tuple(to_facts(result) for result in results),
         {result.check: baseline_must_pass(result) for result in results},
     )
+    run.said_at_base = said_of(results)
     run.journal.attach(_BASELINE, run.baseline)
+    run.journal.attach(_SAID, run.said_at_base)
     run.journal.append(BASELINE, run.state, {"checks": {r.check: r.why for r in results}})
     if on_base:
         red_before = tolerated(run.baseline, run.settings)
         run.checks = tuple(forgiven(result, red_before) for result in results)
         run.verified_tree = standing
+        run.measured_at = (standing, run.turns)
 
 
 def forget_baseline(run: Run) -> None:
@@ -226,3 +236,13 @@ def read_baseline(run: Run) -> Baseline | None:
         return None
     same = (found.commit, found.contract) == (run.state.base, run.contract.hash)
     return found if same else None
+
+
+def read_said(run: Run) -> Mapping[str, str] | None:
+    """The words that belong to the journal's baseline."""
+    try:
+        kept = run.journal.attached(_SAID)
+        return None if kept is None else _WORDS.validate_python(kept)
+    except ValidationError as error:
+        run.log(f"the journal's words of the baseline cannot be read: {error}")
+        return None

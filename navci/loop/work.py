@@ -10,10 +10,12 @@ from pathlib import Path
 from navci.errors import InfraError
 from navci.evidence.guards import protected
 from navci.evidence.secrets import find_secrets
+from navci.journal import SNAPSHOT
 from navci.loop.history import acceptable, keepable
 from navci.loop.run import Run
+from navci.loop.strangers import find_strangers, name_nested
 from navci.system.exchange import AgentCommits, fetch_commits, publish
-from navci.system.files import write_atomic
+from navci.system.files import special_files, write_atomic
 from navci.system.gitcall import is_about_the_disk
 from navci.system.neutral import one_line, show_path
 from navci.system.repair import broken, rebuild
@@ -21,6 +23,7 @@ from navci.system.trees import transplant
 
 _CONFLICT = re.compile(rb"^<<<<<<< .*?^=======\r?$.*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
 _LARGE = 4 << 20
+_READ_BY_GIT = frozenset({".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,8 @@ class Work:
     """The work tree after a turn.
 
     ``tree`` is what is verified and committed, ``changed`` the files of this iteration. ``guards``
-    maps what must not be (a protected file, a secret, a conflict, a broken ``.git``) to why,
+    maps what must not be (a protected file, a secret, a conflict, a broken ``.git``, what is in no
+    commit) to why,
     ``originals`` what the original-tests run found wanting to what it saw.
     """
 
@@ -46,6 +50,9 @@ def gather(run: Run, folder: Path) -> Work:
     Raises :class:`InfraError` when the tree itself cannot be measured: nothing can be kept then.
     """
     guards: dict[str, str] = {}
+    run.turns += 1
+    run.bytecode.distrust()
+    run.measured("special files", lambda: remove_special(run), None)
     commits = fetch_agent_commits(run, guards)
     if commits.head:
         # An agent may commit a file that base ignores; it is tracked then, and its work.
@@ -71,18 +78,22 @@ def gather(run: Run, folder: Path) -> Work:
     )
     unscanned = {"merge": "conflict markers could not be looked for"}
     guards |= find_unreadable(run)
+    guards |= run.measured(
+        "what is in no commit",
+        lambda: find_strangers(run, tree),
+        {"repositories": "repositories and links inside this one could not be looked at"},
+    )
     guards |= run.measured("conflicts", lambda: find_conflicts(run, tree), unscanned)
     work = Work(tree, changed, guards, agent_head=commits.head)
     return replace(work, snapshot=take_snapshot(run, work, commits))
 
 
-def name_nested(run: Run) -> None:
-    """Say which repositories inside the repository are not part of the work."""
-    for path in run.worktree.nested[:20]:
-        run.note(
-            f"{show_path(path)} is a git repository of its own inside this one; its files are "
-            "not part of the work"
-        )
+def remove_special(run: Run) -> None:
+    """Take away pipes and devices in place of the files that git reads: it would wait for ever."""
+    for path in special_files(run.checkout.top, _READ_BY_GIT):
+        path.unlink()
+        where = path.relative_to(run.checkout.top)
+        run.note(f"{show_path(str(where))} was no file (a pipe or a device) and was removed")
 
 
 def fetch_agent_commits(run: Run, guards: dict[str, str]) -> AgentCommits:
@@ -181,6 +192,12 @@ def take_snapshot(run: Run, work: Work, commits: AgentCommits) -> str:
     run.known_heads = {**run.known_heads, **commits.heads}
     message = f"navci: snapshot of {run.task.id}"
     return run.git.commit_tree(work.tree, parents, message, run.identity, run.clock.now())
+
+
+def keep_snapshot(run: Run, work: Work) -> None:
+    """From now on the turn's work is reachable, and told from what checks leave (DESIGN §3.2.7)."""
+    state = replace(run.state, snapshot=work.snapshot)
+    run.journal.append(SNAPSHOT, state, snapshot=work.snapshot)
 
 
 def commit_work(run: Run, tree: str, subject: str, agent_head: str | None = None) -> str:

@@ -49,9 +49,17 @@ class AgentCommits:
     heads: Mapping[str, str] = field(default_factory=dict)
 
 
-def branch_heads(git: Git) -> dict[str, str]:
-    """The branches as they were when the checkout was adopted: the first ``known``."""
-    return parse_refs(git.run("for-each-ref", f"--format={REF_FORMAT}", "refs/heads/"))
+def refs_before(git: Git) -> dict[str, str]:
+    """Every ref but navci's own, and HEAD, as they were when the checkout was adopted."""
+    refs = parse_refs(git.run("for-each-ref", f"--format={REF_FORMAT}"))
+    head = git.read_ref("HEAD")
+    found = {ref: sha for ref, sha in refs.items() if not ref.startswith("refs/navci")}
+    return found | ({"HEAD": head} if head else {})
+
+
+def branches_of(refs: Mapping[str, str]) -> dict[str, str]:
+    """The branches among ``refs``: the first ``known``."""
+    return {ref: sha for ref, sha in refs.items() if ref.startswith("refs/heads/")}
 
 
 def fetch_commits(git: Git, checkout: Checkout, known: Mapping[str, str]) -> AgentCommits:
@@ -177,10 +185,10 @@ def _mirror_objects(git: Git, checkout: Checkout, commit: str) -> None:
     theirs = set(_their_refs(git, checkout, "refs/").values())
     if commit in theirs:
         return
-    _send(git, {commit}, _present(git, theirs), target=checkout.common_dir / "objects")
+    _send(git, {commit}, present(git, theirs), target=checkout.common_dir / "objects")
 
 
-def _present(git: Git, ids: Collection[str]) -> list[str]:
+def present(git: Git, ids: Collection[str]) -> list[str]:
     """Those of ``ids`` that navci has."""
     lines = "".join(f"{sha}\n" for sha in sorted(ids)).encode()
     out = git.run("cat-file", "--batch-check=%(objectname)", stdin=lines).decode()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -33,6 +36,36 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def special_files(top: Path, names: frozenset[str]) -> Iterator[Path]:
+    """Everything below ``top`` of one of these names that is a pipe, a socket or a device.
+
+    Git opens files of some names wherever they lie, and a pipe there makes it wait for ever.
+    """
+    for folder, folders, files in os.walk(top):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in names.intersection(files):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                yield path
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file, not through a link; anything else could block for ever.
+
+    Raises :class:`OSError`, also for a file of more than ``limit`` bytes.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        if status.st_size > limit:
+            raise OSError(errno.EFBIG, f"it is longer than {limit} bytes", str(path))
+        return stream.read(limit)
 
 
 def append_text(path: Path, text: str) -> None:
