@@ -147,7 +147,8 @@ def _count_red(total: Tally) -> str:
     parts = [f"{n} {word}" for n, word in ((failed, "failed"), (errored, "errored")) if n]
     first = neutral.one_line(next(iter(total.red), ""), 200)
     tests = "1 test" if total.cases == 1 else f"{total.cases} tests"
-    return f"{' and '.join(parts)} of {tests}, first: {first}"
+    where = f" in {total.first_red}" if total.first_red else ""
+    return f"{' and '.join(parts)} of {tests}, first: {first}{where}"
 
 
 def _first(reasons: list[str]) -> list[str]:

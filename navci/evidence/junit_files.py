@@ -52,6 +52,8 @@ class ReportGlobs:
         for pattern in self._patterns:
             files.update(self._walk(pattern, found))
         found.files = sorted(files)
+        found.links.sort()
+        found.closed.sort()
         return found
 
     def _walk(self, pattern: tuple[str, ...], found: Found) -> Iterator[str]:
@@ -88,21 +90,23 @@ def named_files(names: Sequence[str], cwd: Path) -> list[Path]:
     found: dict[Path, None] = {}
     problems = []
     for name in names:
-        path = cwd / name
         if not name:
             problems.append("an empty name; name a report, a folder of reports, or a glob")
             continue
-        if _is_folder(str(path)):
-            folder, glob = path, "**/*.xml"
-        elif os.path.lexists(path):
+        path = cwd / name
+        if not os.path.lexists(path):
+            path = cwd / name.replace("\\", "/")
+        is_folder = _is_folder(str(path))
+        if not is_folder and os.path.lexists(path):
             found[path] = None
             continue
-        else:
-            folder, glob = _split(name.replace("\\", "/"), cwd)
+        folder, glob = (path, "**/*.xml") if is_folder else _split(name.replace("\\", "/"), cwd)
         matches = ReportGlobs([glob], folder, folder).find() if glob else Found()
         found |= dict.fromkeys(folder / file for file in matches.files)
-        if not matches.files:
-            problems.append(_nothing(name, glob, matches))
+        if matches.closed:
+            problems.append(_closed(folder / matches.closed[0]))
+        elif not matches.files:
+            problems.append(_nothing(name, glob, matches.links, is_folder=is_folder))
     if problems:
         raise ConfigError(*problems)
     return list(found)
@@ -146,17 +150,25 @@ def _split(name: str, cwd: Path) -> tuple[Path, str]:
     return cwd / "/".join([*parts[: wild[0]], ""]), "/".join(parts[wild[0] :])
 
 
-def _nothing(name: str, glob: str, matches: Found) -> str:
+def _closed(folder: Path) -> str:
+    shown = show_path(str(folder), 200)
+    return (
+        f"the folder `{shown}` cannot be read, and may hold reports; give the user who runs navci "
+        "the right to, or name the reports"
+    )
+
+
+def _nothing(name: str, glob: str, links: Sequence[str], *, is_folder: bool) -> str:
     shown = show_path(name, 200)
-    for paths, why in (
-        (matches.links, "is a symbolic link to a folder and not followed"),
-        (matches.closed, "cannot be read"),
-    ):
-        if paths:
-            return f"no file matches `{shown}`: {show_path(paths[0] or name, 200)} {why}"
+    what = f"the folder `{shown}` has no *.xml" if is_folder else f"no file matches `{shown}`"
+    if links:
+        link = show_path(links[0], 200)
+        return f"{what}: `{link}` is a symbolic link to a folder and not followed; name that folder"
+    if name == "-":
+        return "`-`: a report is not read from standard input; save it as a file and name that"
     if not glob:
         return f"`{shown}` does not exist; name a report, a folder of reports, or a glob"
-    return f"no file matches `{shown}`; look whether the tests wrote their report somewhere else"
+    return f"{what}; look whether the tests wrote their report somewhere else"
 
 
 def _is_folder(path: str) -> bool:

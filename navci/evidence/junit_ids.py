@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 _ID_LIMIT = 1024
@@ -24,20 +25,14 @@ class Namer:
     def __init__(self, root: Path) -> None:
         tops = {str(root.absolute()), os.path.realpath(root)} - {"/"}
         self._tops = tuple(top + "/" for top in sorted(tops, key=len, reverse=True))
+        self._known = lru_cache(maxsize=1024)(self._file)
 
-    def test_id(self, classname: str, name: str, file: str = "") -> str:
-        """``<classname>::<name>``; ``<file>::`` before it when the class says nothing more.
+    def whole_ids(self, tests: list[str]) -> list[str]:
+        """Ids from ``<classname>::<name>``; :meth:`file` and ``::`` before it where that is needed.
 
         Longer than 1,024 characters: cut, with a hash of the whole in its place, so that
         different tests stay different.
         """
-        test = self.stable(f"{classname}::{name}")
-        if file and (not classname or classname == name):
-            test = f"{self.file(file)}::{test}"
-        return test if len(test) <= _ID_LIMIT else _cut(test)
-
-    def plain_ids(self, tests: list[str]) -> list[str]:
-        """Ids of tests whose class says enough, ``<classname>::<name>`` each, put right."""
         if "/" in "".join(tests):
             tests = [self.stable(test) for test in tests]
         if max(map(len, tests), default=0) > _ID_LIMIT:
@@ -53,6 +48,9 @@ class Namer:
 
     def file(self, file: str) -> str:
         """A source file as the repository knows it; only its name when it lies elsewhere."""
+        return self._known(file)
+
+    def _file(self, file: str) -> str:
         file = file.removeprefix("file://").replace("\\", "/")
         for top in self._tops:
             file = file.removeprefix(top)

@@ -43,11 +43,11 @@ class Settled:
 class Occurrences(Protocol):
     """Takes in the id of every testcase element."""
 
-    def passed(self, tests: Iterable[str]) -> None:
-        """Testcase elements that passed."""
-
     def add(self, test: str, status: Status) -> None:
         """One testcase element."""
+
+    def add_all(self, tests: Iterable[str], status: Status) -> None:
+        """Many testcase elements with the same result."""
 
     def merge(self, other: Self) -> None:
         """Take in those of another report; the same test in both is one test, repeated."""
@@ -66,11 +66,11 @@ class NamedOccurrences:
         self._skipped: list[str] = []
         self._red: list[str] = []
 
-    def passed(self, tests: Iterable[str]) -> None:
-        self._passed.extend(tests)
-
     def add(self, test: str, status: Status) -> None:
-        (self._passed, self._skipped, self._red, self._red)[status].append(test)
+        self.add_all((test,), status)
+
+    def add_all(self, tests: Iterable[str], status: Status) -> None:
+        (self._passed, self._skipped, self._red, self._red)[status].extend(tests)
 
     def merge(self, other: NamedOccurrences) -> None:
         self._passed += other._passed
@@ -108,14 +108,14 @@ class HashedOccurrences:
         self._buckets = [array("q") for _ in range(_BUCKETS)]
         self._appends = [bucket.append for bucket in self._buckets]
 
-    def passed(self, tests: Iterable[str]) -> None:
-        appends, last = self._appends, _BUCKETS - 1
-        for key in map(hash, tests):
-            appends[key & last](key)
-
     def add(self, test: str, status: Status) -> None:
         key = hash(test)
         self._appends[key & (_BUCKETS - 1)](key)
+
+    def add_all(self, tests: Iterable[str], status: Status) -> None:
+        appends, last = self._appends, _BUCKETS - 1
+        for key in map(hash, tests):
+            appends[key & last](key)
 
     def merge(self, other: HashedOccurrences) -> None:
         for mine, theirs in zip(self._buckets, other._buckets, strict=True):

@@ -30,19 +30,22 @@ _ENCODINGS = re.compile(
 )
 _DECLARED = re.compile(r"""^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "a zip file", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
-_SAID_BY_PARSER = {
-    "Extra content": "more follows after the end of its root element",
-    "Invalid bytes": "it holds bytes that are not in its encoding",
-}
+_PLACE = re.compile(r",? *\bline \d+, column \d+\s*$")
+_NUMBER = re.compile(r"\b(?:value |Char )(0x[0-9A-F]+|\d+)\b")
+_FORBIDDEN = (etree.ErrorTypes.ERR_INVALID_CHAR, etree.ErrorTypes.ERR_CDATA_NOT_FINISHED)
+_CUT = "it ends too early: it was cut off while being written"
+
+_DOTNET = "write JUnit with `dotnet test --logger junit` (package JunitXml.TestLogger)"
 
 # Roots of what people hand in for JUnit, with what to do instead.
 _OTHER_FORMATS = {
-    "assemblies": "an xUnit.net v2 report; write JUnit with `dotnet test --logger junit`",
-    "assembly": "an xUnit.net report; write JUnit with `dotnet test --logger junit`",
-    "test-run": "an NUnit 3 report; write JUnit with `dotnet test --logger junit` "
-    "or `--result=junit.xml;transform=nunit3-junit.xslt`",
+    "assemblies": f"an xUnit.net v2 report; {_DOTNET}, or with xUnit's runner `-junit junit.xml`",
+    "assembly": f"an xUnit.net report; {_DOTNET}",
+    "test-run": f"an NUnit 3 report; {_DOTNET}, or with nunit3-console "
+    "`--result=junit.xml;transform=nunit3-junit.xslt`",
+    "test-suite": f"a part of an NUnit report; {_DOTNET}",
     "test-results": "an NUnit 2 report; convert it with the nunit-to-junit stylesheet",
-    "TestRun": "a TRX report; write JUnit with `dotnet test --logger junit`",
+    "TestRun": f"a TRX report; {_DOTNET}",
     "testng-results": "a TestNG report; name the files of its junitreports/ folder instead",
     "html": "an HTML page; look whether an error page was saved instead of the report",
     "checkstyle": "a Checkstyle report about style, not about tests; remove it from `junit:`",
@@ -68,9 +71,9 @@ def read_file(path: Path, namer: Namer, *, names: bool) -> tuple[Tally | None, s
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return None, "", _cannot_open(error)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
+    if not stat.S_ISREG(mode := os.fstat(handle).st_mode):
         os.close(handle)
-        return None, "", "it is no regular file; a report must be one"
+        return None, "", f"it is no regular file but {_kind(mode)}; a report must be one"
     with os.fdopen(handle, "rb", buffering=0) as stream:
         source = _Source(stream, hashlib.sha256() if names else None)
         try:
@@ -106,13 +109,26 @@ class _Source:
 def _cannot_open(error: OSError) -> str:
     match error.errno:
         case errno.ELOOP:
-            return "it is a symbolic link; a report must be a regular file"
+            return "it is a symbolic link; a report must be a regular file, name that"
         case errno.ENOENT | errno.ENOTDIR:
             return "it does not exist"
         case errno.ENXIO:
-            return "it is no regular file; a report must be one"
+            return "it is no regular file but a socket; a report must be one"
+        case errno.EACCES | errno.EPERM:
+            return "it must not be read (permission denied); give the user who runs navci the right"
         case _:
             return f"it cannot be opened ({error.strerror})"
+
+
+def _kind(mode: int) -> str:
+    for is_kind, name in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if is_kind(mode):
+            return name
+    return "a device"
 
 
 def _parse(source: _Source, target: ReportTarget) -> tuple[Tally | None, str]:
@@ -141,7 +157,8 @@ def _parse(source: _Source, target: ReportTarget) -> tuple[Tally | None, str]:
         complete = True
         parser.close()
     except WrongRoot as error:
-        return None, _wrong_root(error.root)
+        # Whoever cuts a file in the middle of a name makes another name.
+        return None, _CUT if complete else _wrong_root(error.root)
     except Refused as error:
         return None, str(error)
     except etree.XMLSyntaxError as error:
@@ -153,7 +170,7 @@ def _parse(source: _Source, target: ReportTarget) -> tuple[Tally | None, str]:
 
 def _refuse_head(chunk: bytes) -> None:
     """Refuse what libxml2 would read, but others would read differently or not at all."""
-    if not chunk.strip(b"\0 \t\r\n\xef\xbb\xbf"):
+    if len(chunk) < _CHUNK and not chunk.strip(b"\0 \t\r\n\xef\xbb\xbf"):
         raise Refused("it is empty; the run that should have written it broke off")
     for magic, what in _COMPRESSED.items():
         if chunk.startswith(magic):
@@ -186,10 +203,17 @@ def _not_xml(error: etree.XMLSyntaxError, head: bytes, complete: bool) -> str:
     if not head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0")) and not start.startswith(b"<"):
         begins = neutral.one_line(start[:60].decode("utf-8", "replace"), 40)
         return f"it is not XML; it begins with `{begins}`"
-    message = neutral.one_line(error.msg or "", 200)
-    for begin, meaning in _SAID_BY_PARSER.items():
-        if message.startswith(begin):
-            return meaning
+    message = neutral.one_line(_PLACE.sub("", error.msg or ""), 200)
+    if message.startswith("Extra content"):
+        return "more follows after the end of its root element"
     if complete:  # all of it was read without a complaint, and then something was missing
-        return "it ends too early: it was cut off while being written"
+        return _CUT
+    if message.startswith("Invalid bytes"):
+        return "it holds bytes that are not in its encoding"
+    if getattr(error, "code", 0) in _FORBIDDEN:
+        number = f" ({match[1]})" if (match := _NUMBER.search(message)) else ""
+        return (
+            f"line {error.lineno}: it holds a character that XML forbids{number}, as colours are; "
+            "turn them off where the tests write their report (NO_COLOR=1)"
+        )
     return f"line {error.lineno}: it is not well-formed XML ({message})"

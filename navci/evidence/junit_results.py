@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from junitparser import Error, Failure, Skipped
@@ -26,36 +27,23 @@ RESULTS: Mapping[str, type[Result]] = {
     "rerunerror": RerunError,
     "rerunfailure": RerunFailure,
 }
-_STATUS: Mapping[type[Result], Status] = {
-    Error: Status.ERRORED,
-    Failure: Status.FAILED,
-    Skipped: Status.SKIPPED,
+_STATUS: Mapping[type[Result], Status] = {Error: Status.ERRORED, Failure: Status.FAILED}
+# What gtest, ctest, behave, tst and converters say in an attribute (R4): letters, in lower case.
+_SAYING = ("status", "result")
+_WORDS = {
+    Status.FAILED: "fail failed failure",
+    Status.ERRORED: "error errored broken crashed aborted timeout timedout",
+    Status.SKIPPED: "skip skipped ignored disabled suppressed pending todo notrun notrunnable "
+    "notexecuted untested inconclusive",
 }
-# What gtest, ctest, behave, tst and NUnit's converters say in an attribute (R4).
-_SAID = {
-    "status": {
-        "failed": Status.FAILED,
-        "failure": Status.FAILED,
-        "fail": Status.FAILED,
-        "error": Status.ERRORED,
-        "errored": Status.ERRORED,
-        "disabled": Status.SKIPPED,
-        "notrun": Status.SKIPPED,
-        "notrunnable": Status.SKIPPED,
-        "ignored": Status.SKIPPED,
-        "skipped": Status.SKIPPED,
-    },
-    "result": {"suppressed": Status.SKIPPED, "failed": Status.FAILED, "error": Status.ERRORED},
-}
-_SEVERITY = (Error, Failure, RerunError, RerunFailure, Skipped, FlakyError, FlakyFailure)
+_SAID = {word: status for status, words in _WORDS.items() for word in words.split()}
+_SEVERITY = (Error, Failure, RerunError, RerunFailure, FlakyError, FlakyFailure)
 _PYTEST_PLACE = re.compile(r"^([^\s:][^\n:]*\.\w{1,5}):(\d+): \w", re.MULTILINE)
 # Only from where a word begins: hostile text must not make it start again at every letter.
 _PLACE = re.compile(
     r"(?<![\w.@+/\\-])([\w.@+/\\-]{1,300}\.[A-Za-z]\w{0,5})(?::|\", line )(\d{1,9})"
 )
 _EXCERPT_BYTES = 2048
-_VALUE_LIMIT = 4096
-_ACCEPTANCE_LIMIT = 200
 
 
 class Outcome(NamedTuple):
@@ -66,44 +54,66 @@ class Outcome(NamedTuple):
     flaky: bool
 
 
-def read_case(attrib: Mapping[str, str], results: Sequence[Result]) -> Outcome:
-    """The worst of a testcase's direct results, or what its attributes say without one (R3-R5).
+class Results:
+    """What a testcase's direct result children other than skips come to, one after another.
+
+    ``status`` is the worst of them; ``worst`` the one whose words are shown if the case is red.
+    Of any number of results only that one is kept.
+    """
+
+    __slots__ = ("flaky", "red", "reruns", "status", "worst")
+
+    def __init__(self) -> None:
+        self.status = Status.PASSED
+        self.red = self.reruns = self.flaky = 0
+        self.worst: Result | None = None
+
+    def take(self, kind: type[Result], message: str | None) -> Result | None:
+        """One more; it is given back if its words are the worst so far."""
+        if kind is Error or kind is Failure:
+            self.red += 1
+            self.status = max(self.status, _STATUS[kind])
+        elif kind is RerunFailure or kind is RerunError:
+            self.reruns += 1
+        else:
+            self.flaky += 1
+        if self.worst is not None and not _worse(kind, type(self.worst)):
+            return None
+        self.worst = kind(message)
+        return self.worst
+
+
+def _worse(one: type[Result], other: type[Result]) -> bool:
+    return _SEVERITY.index(one) < _SEVERITY.index(other)
+
+
+def said(attrib: Mapping[str, str]) -> Status:
+    """What a testcase's attributes say (R4); passed when they say nothing."""
+    return max(_said(attrib.get(key, "")) for key in _SAYING)
+
+
+@lru_cache(maxsize=256)
+def _said(word: str) -> Status:
+    return _SAID.get("".join(filter(str.isalpha, word[:40].lower())), Status.PASSED)
+
+
+def outcome(attrib: Mapping[str, str], results: Results | None, *, skipped: bool) -> Outcome:
+    """The worst of a testcase's results, or what its attributes say without one (R3-R5).
 
     A case is flaky only when its producer says so and nothing else is wrong with it. A rerun
     without a failure is a failure: nothing says that any attempt passed.
     """
-    worst: Status | None = None
-    red = reruns = flaky = 0
-    for result in results:
-        kind = type(result)
-        if (status := _STATUS.get(kind)) is not None:
-            red += status >= Status.FAILED
-            worst = status if worst is None else max(worst, status)
-        elif kind is RerunFailure or kind is RerunError:
-            reruns += 1
-        else:
-            flaky += 1
-    if worst is None:
-        worst = max(
-            said.get(attrib.get(key, "").strip().lower(), Status.PASSED)
-            for key, said in _SAID.items()
-        )
-    if reruns and worst < Status.FAILED:
-        worst = Status.FAILED
-    itemised = max(red, int(worst >= Status.FAILED)) + flaky
-    return Outcome(worst, itemised, flaky > 0 and worst is Status.PASSED)
+    results = results or _NO_RESULTS
+    status = results.status
+    if status is Status.PASSED:
+        status = Status.SKIPPED if skipped else said(attrib)
+        if results.reruns and status < Status.FAILED:
+            status = Status.FAILED
+    itemised = max(results.red, int(status >= Status.FAILED)) + results.flaky
+    return Outcome(status, itemised, results.flaky > 0 and status is Status.PASSED)
 
 
-def worst_words(results: Sequence[Result]) -> tuple[str, str]:
-    """Message and text of the worst result."""
-    if not results:
-        return "", ""
-    worst = (
-        results[0]
-        if len(results) == 1
-        else min(results, key=lambda result: _SEVERITY.index(type(result)))
-    )
-    return worst.message or "", worst.text or ""
+_NO_RESULTS = Results()
 
 
 def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) -> str:
@@ -121,9 +131,3 @@ def excerpt(attrib: Mapping[str, str], message: str, text: str, namer: Namer) ->
     parts.append(text.strip("\n"))
     shown = neutral.excerpt("\n".join(part for part in parts if part), 1_800, 300)
     return shown.encode()[:_EXCERPT_BYTES].decode(errors="ignore").strip()
-
-
-def acceptance_ids(value: str) -> tuple[str, ...]:
-    """The acceptance items that a property's value names, apart by spaces or commas."""
-    ids = value[:_VALUE_LIMIT].replace(",", " ").split()
-    return tuple(item for item in ids if len(item) <= _ACCEPTANCE_LIMIT)

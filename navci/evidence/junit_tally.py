@@ -23,7 +23,8 @@ _REASONS = 1_000
 class Tally:
     """Counts are of testcase elements, sets are of ids.
 
-    ``ids`` are the tests that occurred, ``red`` the excerpts of those that failed or errored.
+    ``ids`` are the tests that occurred, ``red`` the excerpts of those that failed or errored,
+    ``first_red`` the report with the first of them, where several were merged.
     ``unloaded`` maps the id of a testcase that stands for a module which did not load to that
     module; ``acceptance`` a value of the property of that name to the tests that carry it.
     ``failures`` are failures outside any testcase, ``doubts`` reasons why a report without a
@@ -35,6 +36,7 @@ class Tally:
     counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # of PASSED: see passed_cases
     flaky: int = 0
     red: dict[str, str] = field(default_factory=dict)
+    first_red: str = ""
     unloaded: dict[str, str] = field(default_factory=dict)
     acceptance: dict[str, set[str]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -64,7 +66,13 @@ class Tally:
     def passed(self, tests: Sequence[str]) -> None:
         """Many passed testcase elements at once."""
         self.cases += len(tests)
-        self.ids.passed(tests)
+        self.ids.add_all(tests, Status.PASSED)
+
+    def skipped(self, tests: Sequence[str]) -> None:
+        """Many skipped testcase elements at once."""
+        self.cases += len(tests)
+        self.counts[Status.SKIPPED] += len(tests)
+        self.ids.add_all(tests, Status.SKIPPED)
 
     def wants_excerpt(self, test: str) -> bool:
         """Whether an excerpt for ``test`` would be kept: the first, of the first 2,000 tests."""
@@ -97,6 +105,8 @@ class Tally:
         self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         self.flaky += other.flaky
         self.unloaded |= other.unloaded
+        if other.red and not self.red:
+            self.first_red = source
         for test, excerpt in other.red.items():
             if not self.red.get(test):
                 self.red[test] = excerpt if len(self.red) <= _EXCERPTS else ""
