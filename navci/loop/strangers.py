@@ -108,14 +108,11 @@ def links_out(run: Run, tree: str) -> Iterator[tuple[str, str]]:
         target = Path(os.path.realpath(run.checkout.top / change.path))
         if target.is_relative_to(top) or target == Path(os.devnull) or not target.exists():
             continue
-        where = show_path(str(target))
-        yield (
-            change.path,
-            (
-                f"{show_path(change.path)} is a link to {where}, which is outside of the checkout and "
-                "part of no commit; put the file itself there, or remove the link"
-            ),
+        why = (
+            f"{show_path(change.path)} is a link to {show_path(str(target))}, which is outside "
+            "of the checkout and part of no commit; put the file itself there, or remove the link"
         )
+        yield change.path, why
 
 
 def submodules(run: Run) -> list[tuple[str, str]]:

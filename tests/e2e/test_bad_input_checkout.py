@@ -356,13 +356,15 @@ def test_a_half_done_operation_is_cleared(tmp_path: Path, way: str) -> None:
 def test_a_repository_in_the_repository_is_no_work(tmp_path: Path, committed: bool) -> None:
     turn = "git init -q sub; cd sub; work; git add -A; git commit -qm sub; cd ..; work"
     more = "; git add -A; git commit -qm nested" if committed else ""
-    agent = an_agent(tmp_path, f"{turn}{more}; echo working", HONEST)
+    away = f'mv sub "$PLACE/sub"; {HONEST}'
+    agent = an_agent(tmp_path, f"{turn}{more}; echo working", HONEST, away)
     result = agent.run()
     assert_ended(result, "complete", 0, "complete")
-    assert "sub is a git repository of its own inside this one" in result.said
+    assert "guard:sub" in agent.gaps(2)
+    assert "sub is a git repository of its own inside this one" in agent.why("guard:sub")
     assert not agent.ever_had("sub", agent.branch)
     assert agent.has("work.txt")
-    assert (agent.repo / "sub" / "work.txt").read_text() == WORK
+    assert (place_of(agent.repo) / "sub" / "work.txt").read_text() == WORK
 
 
 def test_the_whole_repository_gone_is_made_again(tmp_path: Path) -> None:

@@ -212,12 +212,13 @@ def test_links_pipes_and_sockets_are_no_trouble(tmp_path: Path) -> None:
         mkfifo pipe; (cd /; exec 2>/dev/null; ln -s / "$OLDPWD/root")
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'; echo working
     """
-    agent = an_agent(tmp_path, turn, HONEST)
+    agent = an_agent(tmp_path, turn, HONEST, f"rm outside root up; {HONEST}")
     assert_ended(agent.run(), "complete", 0, "complete")
+    assert agent.gaps() >= {"guard:outside", "guard:root", "guard:up"}
     listing = git(agent.repo, "ls-tree", "-r", "--name-only", agent.branch).splitlines()
-    assert set(listing) >= {"loop", "up", "outside", "a/self", "root", "work.txt"}
+    assert set(listing) >= {"loop", "a/self", "work.txt"}
     assert not {"pipe", "socket"} & set(listing)
-    assert git(agent.repo, "show", f"{agent.branch}:outside") == "/etc/passwd", "the link alone"
+    assert git(agent.repo, "show", f"{agent.branch}~1:outside") == "/etc/passwd", "the link alone"
 
 
 @pytest.mark.parametrize("way", ["mkfifo work.txt", "mkdir -p work.txt/x; echo x > work.txt/x/y"])

@@ -124,7 +124,8 @@ HOSTILE = [
     Case("ini-narrows", [write("pytest.ini", "[pytest]\npython_files = test_more.py\n")],
         "test:test_calc::test_double"),
     Case("deleted", [{"delete": "test_calc.py"}, {"delete": "tests/test_helped.py"}],
-        "test:test_calc::test_double", says=json.dumps('"allow_removed_tests": ["test_calc::test_double"]')[1:-1]),
+        "test:test_calc::test_double",
+        says=json.dumps('"allow_removed_tests": ["test_calc::test_double"]')[1:-1]),
     Case("emptied", [write("test_calc.py", ""), {"delete": "tests/test_helped.py"}],
         "test:test_calc::test_double"),
     Case("skipped", [
@@ -281,10 +282,12 @@ def test_tests_red_at_baseline(
 
 def test_killed_in_the_middle_of_it(tmp_path: Path) -> None:
     """Files of the base that lie about then are no work of the agent's."""
-    repo = make_repo(tmp_path / "repo", {**FILES, "calc.py": GREEN})
+    repo = make_repo(tmp_path / "repo", {**FILES, "calc.py": GREEN, ".gitignore": "private\n"})
     mine = "def test_mine():\n    assert True\n"
     once = f"[ -e x ] && [ ! -e test_mine.py ] && [ ! -e {tmp_path}/there ]"
-    test = f"if {once}; then touch {tmp_path}/there; sleep 60; fi; {PYTEST}"
+    # What git ignores is needed, so it happens in the work tree.
+    (repo / "private").write_text("")
+    test = f"ls private; if {once}; then touch {tmp_path}/there; sleep 60; fi; {PYTEST}"
     book = write_playbook(repo, [write("test_mine.py", mine), write("x", ""), DONE])
     args = (
         "run", "--task", "Add a test", "--agent", "playbook", "--playbook", str(book),
