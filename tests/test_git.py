@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from navci.errors import GitError, InfraError
+from navci.system import programs
 from navci.system.checkout import adopt, find_checkout
 from navci.system.git import Git, Identity
 from navci.system.gitcall import Answer, environment, failed
@@ -45,9 +46,13 @@ def test_a_command_that_fails_says_what_failed(ours: Git) -> None:
 def test_git_missing_and_folder_gone_are_told_apart(
     ours: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(InfraError, match="git was not found; install git"):
-        ours.run("version")
+    with monkeypatch.context() as nowhere:
+        nowhere.setenv("PATH", "/nowhere")
+        programs.trusted_path.cache_clear()
+        programs.program.cache_clear()
+        with pytest.raises(InfraError, match="git was not found; install git"):
+            ours.run("version")
+    programs.trusted_path.cache_clear()
     ours.work_tree.rename(ours.work_tree.with_name("moved"))
     with pytest.raises(InfraError, match="is gone"):
         ours.run("version")

@@ -22,6 +22,7 @@ from navci.system.clock import Clock, iso, show_duration
 from navci.system.files import append_text
 from navci.system.globs import match_glob
 from navci.system.process import CannotStart, Finished, StopFlag, run
+from navci.system.programs import program
 
 OUTPUT_LIMIT = 32 << 20
 """Bytes of a check's output that are kept, and its end: checks run often, and disks are small."""
@@ -76,7 +77,7 @@ def run_check(
         output = output_file(spec, place.folder)
         try:
             finished = run(
-                ["bash", "-eo", "pipefail", "-c", spec.command],
+                [program("bash"), "-eo", "pipefail", "-c", spec.command],
                 cwd=place.cwd,
                 env=place.env,
                 output=output,

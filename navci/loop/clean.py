@@ -32,6 +32,7 @@ from navci.system.globs import match_glob
 from navci.system.neutral import one_line
 from navci.system.process import StopFlag, scrubbed_env
 from navci.system.process import run as run_process
+from navci.system.programs import program
 
 _LINES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "HEAD")
 
@@ -186,7 +187,7 @@ class Clone:
         tree = self.worktree.tree()
         if command:
             finished = run_process(
-                ["bash", "-eo", "pipefail", "-c", command],
+                [program("bash"), "-eo", "pipefail", "-c", command],
                 cwd=self.directory,
                 env=self.env,
                 output=self.top / "setup.out",

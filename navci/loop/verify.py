@@ -26,6 +26,7 @@ from navci.system.globs import match_glob
 from navci.system.neutral import one_line, show_path
 from navci.system.process import run as run_process
 from navci.system.process import scrubbed_env
+from navci.system.programs import program
 
 _BASELINE = "baseline.json"
 _SAID = "baseline-said.json"
@@ -137,7 +138,7 @@ def set_up(run: Run) -> None:
     output = run.folders.transcripts / "setup.out"
     with run.console.untrusted(str(output)) as show:
         finished = run_process(
-            ["bash", "-eo", "pipefail", "-c", command],
+            [program("bash"), "-eo", "pipefail", "-c", command],
             cwd=run.directory,
             env=check_environment(run),
             output=output,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from navci.errors import GitError, InfraError
+from navci.system.programs import program, trusted_path
 
 TIMEOUT = 600.0
 """Seconds after which a git command is ended; on a healthy disk none of ours takes minutes."""
@@ -90,6 +91,7 @@ def environment(home: Path | None) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
     folder = str(home) if home else os.devnull
     return env | {
+        "PATH": trusted_path(),
         "HOME": folder,
         "XDG_CONFIG_HOME": folder,
         "GIT_CONFIG_GLOBAL": str(home / ".gitconfig") if home else os.devnull,
@@ -129,7 +131,7 @@ def call(
     """
     try:
         done = subprocess.run(
-            ["git", *args],
+            [program("git"), *args],
             env=dict(env),
             cwd=cwd,
             input=stdin if isinstance(stdin, bytes) else None,

@@ -91,7 +91,7 @@ def test_the_disk_of_the_repository_fills_up(tmp_path: Path) -> None:
     assert agent.has("work.txt")
     result = agent.run()
     assert_ended(result, "complete", 0, "complete")
-    assert "going on from the work already on" in result.said
+    assert "continuing the run" in result.said
     assert agent.has("work.txt")
 
 

@@ -104,7 +104,7 @@ def test_without_a_python_the_error_names_the_step_to_add(tmp_path: Path) -> Non
 
 
 def test_a_command_of_a_later_version_is_refused(tmp_path: Path) -> None:
-    done = run_step("run", tmp_path, NAVCI_COMMAND="queue", NAVCI_VENV="/nowhere")
+    done = run_step("run", tmp_path, NAVCI_COMMAND="dream", NAVCI_VENV="/nowhere")
     assert done.returncode == 2
     assert "it knows: run" in done.stdout
 
