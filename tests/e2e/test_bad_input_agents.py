@@ -331,7 +331,7 @@ def test_an_agent_that_reads_no_input_is_no_trouble(tmp_path: Path) -> None:
         ("iterations: [[{wirte: {path: a}}]]", "unknown step `wirte`; did you mean `write`?"),
         ("iterations: {}", "`iterations` must be a list of at least one list of steps"),
         ("iterations: [", "not valid YAML"),
-        ("iterations: [[{write: {path: a, mode: 755, text: x}}]]", "write it in quotes"),
+        ("iterations: [[{write: {path: a, mode: 755, text: x}}]]", "an octal mode in quotes"),
     ],
     ids=["a typing error", "no list", "no YAML", "a number for a mode"],
 )

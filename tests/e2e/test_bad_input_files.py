@@ -167,7 +167,8 @@ def test_attributes_of_the_agent_change_nothing_that_is_stored(tmp_path: Path) -
         printf '* text eol=crlf ident working-tree-encoding=UTF-16\n' > .gitattributes
         work; printf 'a\r\n$Id$\n' > odd.txt; echo working
     """
-    agent = an_agent(tmp_path, turn, HONEST)
+    # In a clone they would count, so that the work is not done while they are there.
+    agent = an_agent(tmp_path, turn, f"rm .gitattributes; {HONEST}")
     assert_ended(agent.run(), "complete", 0, "complete")
     assert agent.has("work.txt")
     assert agent.keeps("a\r\n$Id$\n")

@@ -5,6 +5,7 @@ A refused start leaves the checkout as it was, byte for byte.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -151,7 +152,9 @@ def test_submodules_of_the_repository_are_left_alone(tmp_path: Path) -> None:
     git(repo, *allow, "submodule", "--quiet", "add", str(origin), "sub")
     commit_all(repo, "with a submodule")
     pinned = git(repo, "ls-tree", "HEAD", "sub")
-    assert_complete(run_navci(repo, *RUN))
+    result = run_navci(repo, *RUN)
+    assert result.exit_code == 10, result.said
+    assert json.loads(result.outputs["gaps"]) == ["guard:sub"]
     assert git(repo, "ls-tree", "HEAD", "sub") == pinned
     assert (repo / "sub" / "lib.py").read_text() == "2\n"
     assert git(repo / "sub", "symbolic-ref", "--short", "HEAD") == "main"
@@ -304,7 +307,9 @@ def test_a_nested_repository_is_named_and_left_alone(tmp_path: Path) -> None:
     repo = small_repo(tmp_path / "repo", {"fix.sh": fix})
     inner = make_repo(repo / "inner", {"file": "1\n"})
     result = run_navci(repo, *RUN)
-    assert_complete(result)
+    # The one that the agent made is no part of the work: what rests on it is broken in a clone.
+    assert result.exit_code == 10, result.said
+    assert json.loads(result.outputs["gaps"]) == ["guard:made"]
     for name in ("inner", "made"):
         sentence = f"{name} is a git repository of its own inside this one"
         assert sentence in result.said
