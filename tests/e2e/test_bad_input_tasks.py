@@ -51,7 +51,8 @@ BROKEN: dict[str, str | bytes] = {
         (("--task", "<!-- hidden -->"), "the task is empty"),
         (("--task", "x", "--task-file", "empty.md"), "--task and --task-file were given together"),
         (("--task", "x", "--issue", "7"), "--task and --issue were given together"),
-        (("--issue", "7"), "there is no task"),
+        (("--issue", "7"), "issue 7 was asked for, and this job's event is not about it: to read"),
+        (("--issue", "seven"), "--issue is `seven`; give the issue's number"),
         (("--task-file", "empty.md"), "the task is empty; write into empty.md what to do"),
         (("--task-file", "missing.md"), "missing.md; check --task-file"),
         (("--task-file", "."), "is not a file"),
@@ -111,7 +112,7 @@ def on_issue(tmp_path: Path, payload: object) -> dict[str, str]:
         ({}, (), "is no `issues` event: issue: Field required"),
         ({"issue": {"number": "seven"}}, (), "is no `issues` event: issue.number: "),
         ({"issue": {"number": 7, "title": "", "body": None}}, (), "the task is empty; write into"),
-        (ISSUE, ("--issue", "8"), "issue 8 was asked for, but this job's event is about issue 7"),
+        (ISSUE, ("--issue", "8"), "issue 8 was asked for, and this job's event is not"),
     ],
     ids=["half", "empty", "list", "no-issue", "number", "no-text", "another-issue"],
 )
