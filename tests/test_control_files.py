@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from navci.evidence.control_files import Kind, Rules, differing, kind_of, scripts
-from navci.evidence.runner_parts import same_runner
+from navci.evidence.command_files import scripts
+from navci.evidence.control_files import Kind, Rules, at_base, differing, kind_of
+from navci.evidence.runner_parts import same_but_places, same_runner
 from navci.evidence.test_owners import Owners, in_edited
 from navci.system.trees import Entry
 
@@ -29,6 +30,12 @@ from navci.system.trees import Entry
         ("web/jest.config.mjs", Kind.RUNNER),
         ("package.json", Kind.RUNNER),
         ("Makefile", Kind.RUNNER),
+        ("rules.mk", Kind.RUNNER),
+        ("web/vite.config.ts", Kind.RUNNER),
+        (".cargo/config.toml", Kind.RUNNER),
+        ("api/.mvn/jvm.config", Kind.RUNNER),
+        (".tool-versions", Kind.RUNNER),
+        ("cargo/config.toml", None),
         ("sitecustomize.py", Kind.STARTUP),
         ("lib/x.pth", Kind.STARTUP),
         ("usercustomize/__init__.py", Kind.STARTUP),
@@ -116,10 +123,86 @@ def test_globs_add_and_take_away() -> None:
         ("tox.ini", "[testenv]\ncommands=pytest\n", "[testenv]\ncommands=true\n", False),
         ("Cargo.toml", "[dependencies]\n", "[dependencies]\na='1'\n", True),
         ("Cargo.toml", "[lib]\n", "[lib]\ntest=false\n", False),
+        ("Cargo.toml", "", "[patch.crates-io]\nx={path='x'}\n", False),
+        ("package.json", "{}", '{"devDependencies":{"jest":"file:./cheat"}}', False),
+        ("package.json", "{}", '{"devDependencies":{"jest":"^29"}}', True),
+        ("composer.json", '{"scripts":{"test":"phpunit"}}', '{"scripts":{"test":"true"}}', False),
+        ("go.mod", "module a\n", "module a\nrequire b v1\n", True),
+        ("go.mod", "module a\n", "module a\nreplace b => ./cheat\n", False),
+        ("pom.xml", "<project/>", "<project><dependencies><dependency/></dependencies></project>",
+         True),
+        ("pom.xml", "<project/>", "<project><build><plugins><plugin/></plugins></build></project>",
+         False),
+        ("pom.xml", "<project/>",
+         "<project><properties><skipTests>true</skipTests></properties></project>", False),
+        ("pom.xml", "<project/>", "<project><properties><v>1</v></properties></project>", True),
+        ("pom.xml", "<project/>", "<!DOCTYPE x [<!ENTITY a 'b'>]><project/>", False),
+        ("build.gradle.kts", "plugins {\n}\n", "plugins {\n}\ndependencies {\n  a {\n}\n}\n",
+         True),
+        ("build.gradle", "plugins {\n}\n", "plugins {\n}\ntest {\n  enabled = false\n}\n",
+         False),
+        ("gradle.properties", "version=1\n", "version=2\n", True),
+        ("gradle.properties", "", "skip=true\n", False),
     ],
 )  # fmt: skip
 def test_only_the_runners_part_counts(name: str, base: str, now: str, same: bool) -> None:
     assert same_runner(name, base.encode(), now.encode()) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "now", "places"),
+    [
+        ("pyproject.toml", "", "[tool.pytest.ini_options]\npythonpath=['src']\n", True),
+        ("pyproject.toml", "", "[tool.pytest.ini_options]\npythonpath='src ./lib'\n", True),
+        ("pyproject.toml", "", "[tool.pytest.ini_options]\npythonpath=['stand']\n", False),
+        ("pyproject.toml", "", "[tool.pytest.ini_options]\nmarkers=['a']\naddopts='-x'\n", False),
+        (
+            "pyproject.toml",
+            "",
+            "[tool.pytest.ini_options]\ntestpaths=['a']\nminversion='7'\n",
+            True,
+        ),
+        ("pyproject.toml", "", "[tool.coverage.run]\nplugins=['a']\n", False),
+        ("pytest.ini", "[pytest]\n", "[pytest]\ntestpaths = a\n", True),
+        ("pytest.ini", "", "[pytest]\ntestpaths = a\n", False),
+        ("pytest.ini", "[pytest]\n", "[pytest]\npython_files = a.py\npythonpath = src\n", True),
+        ("setup.cfg", "[tool:pytest]\n", "[tool:pytest]\naddopts = -p x\n", False),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=src pytest\n", True),
+        ("Makefile", "t:\n\tpytest\n", "export PYTHONPATH := $(CURDIR)/src\nt:\n\tpytest\n", True),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=src:$$PYTHONPATH pytest\n", True),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=stand pytest\n", False),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=src:stand pytest\n", False),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=$(shell cheat) pytest\n", False),
+        ("Makefile", "t:\n\tpytest\n", "t:\n\tPYTHONPATH=src;true pytest\n", False),
+        ("ci/a.sh", "pytest\n", "PYTHONPATH=lib pytest\n", True),
+        ("package.json", "{}", "{}", False),
+    ],
+)
+def test_where_things_lie(name: str, base: str, now: str, places: bool) -> None:
+    assert same_but_places(name, base.encode(), now.encode()) is places
+
+
+def test_a_table_that_would_be_read_instead_counts() -> None:
+    blobs = {"1": b"", "2": b"[tool.pytest.ini_options]\ntestpaths = ['a']\n", "3": b"[pytest]\n"}
+    one, two, ini = (Entry("100644", blob) for blob in "123")
+    changes = [("pyproject.toml", one, two), ("sub/pyproject.toml", one, two)]
+    for files, stays in (({"pyproject.toml": one}, True), ({"tox.ini": ini}, False)):
+        rules = at_base(Rules(), files, lambda blob: blobs[blob])
+        found = differing(changes, rules, lambda blob: blobs[blob])
+        assert [(c.path, c.stays) for c in found] == [
+            ("pyproject.toml", stays), ("sub/pyproject.toml", False),
+        ]  # fmt: skip
+
+
+def test_programs_in_a_folder_of_path() -> None:
+    rules = Rules(path_folders=("bin", ""))
+    plain, runs = Entry("100644", "1"), Entry("100755", "2")
+    changes = [
+        ("bin/python", None, runs), ("bin/README", None, plain), ("bin/deep/python", None, runs),
+        ("make", None, runs), ("app.py", None, runs), ("bin/old", runs, plain),
+    ]  # fmt: skip
+    found = differing(changes, rules, lambda _: b"")
+    assert [c.path for c in found] == ["bin/old", "bin/python", "make"]
 
 
 def test_what_differs() -> None:

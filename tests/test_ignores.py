@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from navci.evidence.ignores import attributes_file, exclude_file
+from navci.evidence.ignores import attributes_file, exclude_file, left_by_tools
 from tests.support.repos import git, make_repo, write_files
 
 NAMES = [
@@ -166,3 +166,21 @@ def test_attributes_lying_about_have_no_effect(tmp_path: Path) -> None:
     hostile = f"[attr]binary text\n* {everything}\nfoo {everything}\n"
     write_files(repo, {".gitattributes": hostile, "sub/.gitattributes": hostile})
     assert attributes(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("__pycache__/a.cpython-311.pyc", True),
+        ("a/b/__pycache__/x", True),
+        ("a/b.pyo", True),
+        ("web/node_modules/x/index.js", True),
+        (".hypothesis/examples/1", True),
+        ("a/.DS_Store", True),
+        ("a.py", False),
+        ("node_modules.txt", False),
+        ("docs/__pycache__.md", False),
+    ],
+)
+def test_what_tools_leave(path: str, left: bool) -> None:
+    assert left_by_tools(path) is left

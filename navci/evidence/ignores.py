@@ -13,6 +13,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from navci.system.globs import match_glob
+
 MARKERS = ".agent/.context-markers"
 """Where markers are written, in whatever folder a run works in, or what an agent put in its place;
 never measured, never committed, whatever any rule says."""
@@ -45,6 +47,15 @@ _UNSAFE = re.compile(rb'[\x00-\x1f"\\\x7f]')
 def is_marker(path: str) -> bool:
     """Whether ``path`` is a marker, or lies where markers are written."""
     return f"/{MARKERS}/" in f"/{path}/"
+
+
+def left_by_tools(path: str) -> bool:
+    """Whether ``path`` is what tools leave behind, whoever committed it (:data:`BUILT_IN`)."""
+    return any(
+        match_glob(path, f"**/{pattern}{'**' if pattern.endswith('/') else ''}")
+        for pattern in BUILT_IN
+        if not pattern.startswith("/")
+    )
 
 
 def exclude_file(gitignores: Mapping[str, bytes], globs: Sequence[str] = ()) -> bytes:

@@ -18,7 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 from navci.errors import GitError, InfraError
-from navci.evidence.ignores import attributes_file, exactly, exclude_file, is_marker
+from navci.evidence.ignores import (
+    attributes_file,
+    exactly,
+    exclude_file,
+    is_marker,
+    left_by_tools,
+)
 from navci.evidence.index import GITLINK, contents, entries_of, indexed, joined, put
 from navci.system.files import write_atomic
 from navci.system.git import Git
@@ -125,9 +131,16 @@ class Worktree:
         self._git("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
 
     def follow(self, commit: str) -> None:
-        """Take the files of ``commit`` for tracked too: an agent may commit an ignored file."""
+        """Take the files of ``commit`` for tracked too: an agent may commit an ignored file.
+
+        What tools leave behind stays untracked unless base has it: checks write it anew.
+        """
         committed = self.tracked(commit) - self._gitlinks
-        self._also_tracked = frozenset(path for path in committed if not is_marker(path))
+        self._also_tracked = frozenset(
+            path
+            for path in committed
+            if not is_marker(path) and (path in self._base_entries or not left_by_tools(path))
+        )
         for path in self._also_tracked:  # what an agent commits is its work, whoever wrote it
             self.byproducts.pop(path, None)
 

@@ -30,6 +30,7 @@ from navci.system.git import Git
 from navci.system.gitcall import call, environment, failed, write_config
 from navci.system.globs import match_glob
 from navci.system.neutral import one_line
+from navci.system.path_folders import folders_inside, moved_inside
 from navci.system.process import StopFlag, scrubbed_env
 from navci.system.process import run as run_process
 from navci.system.programs import program
@@ -81,7 +82,17 @@ def verify_commit(
                 f"in `{settings.config_path}` of {base[:12]}"
             )
         clones = [
-            Clone(top / name, source.common_dir, at, base, settings, variables, clock, stop)
+            Clone(
+                top / name,
+                source.common_dir,
+                at,
+                base,
+                settings,
+                variables,
+                clock,
+                stop,
+                instead_of=source.top,
+            )
             for name, at in (("at-base", base), ("at-commit", wanted))
         ]
         before = clones[0].results()
@@ -134,7 +145,8 @@ class Clone:
     """A fresh clone at one commit, set up.
 
     ``source`` is a git directory; ``env`` is added to what checks see, and ``seconds_left`` bounds
-    them. ``bytecode`` is where Python keeps what it compiles for them.
+    them. ``bytecode`` is where Python keeps what it compiles for them. ``instead_of`` is the
+    checkout whose programs on ``PATH`` are taken from the clone.
     """
 
     def __init__(
@@ -150,6 +162,7 @@ class Clone:
         env: Mapping[str, str] | None = None,
         seconds_left: Callable[[], float] = lambda: inf,
         bytecode: Path | None = None,
+        instead_of: Path | None = None,
     ) -> None:
         self.seconds_left = seconds_left
         self.top, self.commit, self.settings, self.clock, self.stop = (
@@ -171,6 +184,8 @@ class Clone:
             answer = call(args, env=environment(top / "home"), cwd=self.place)
             if answer.exit_code:
                 raise failed(args, answer)
+        if instead_of and "PATH" in self.env:
+            self.env["PATH"] = moved_inside(self.env["PATH"], instead_of, self.place)
         self.git = adopt(find_checkout(self.place), top)
         self.base = base
         self.worktree = Worktree(self.git, base, top)
@@ -289,6 +304,7 @@ class Clone:
                 "" if inside == "." else inside,
                 tuple(spec.command for spec in self.settings.checks),
                 self.settings.original_tests_globs,
+                folders_inside(self.env.get("PATH", ""), self.place, self.directory),
             ),
             self.top / "scratch",
             self.check,

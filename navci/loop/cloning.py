@@ -83,7 +83,7 @@ def in_clone_of(run: Run, commit: str, use: Callable[[Clone], Result]) -> Result
                 place, run.git.git_dir, commit, run.state.base, run.settings,
                 run.request.environment, run.clock, run.stop, tags(run),
                 lambda: max(run.seconds_left, _SPARE),
-                bytecode=run.bytecode_folder,
+                bytecode=run.bytecode_folder, instead_of=run.checkout.top,
             )
         )  # fmt: skip
     finally:

@@ -16,10 +16,11 @@ from navci.loop.observe import gaps_of
 from navci.loop.preexisting import tolerated, wanted_baseline
 from navci.loop.run import Run
 from navci.loop.trial import Bench, Trial, try_original
-from navci.loop.verify import run_one, verify
+from navci.loop.verify import check_environment, run_one, verify
 from navci.loop.work import Work
 from navci.model import CheckResult, CheckSpec, Signals
 from navci.system.neutral import show_path
+from navci.system.path_folders import folders_inside
 
 _SHOWN = 20
 _UNMEASURED: Mapping[str, str] = {
@@ -157,6 +158,7 @@ def bench_of(run: Run) -> Bench:
             "" if inside == "." else inside,
             tuple(spec.command for spec in run.required),
             run.settings.original_tests_globs,
+            folders_inside(check_environment(run).get("PATH", ""), run.checkout.top, run.directory),
         ),
         run.folders.scratch,
         check,

@@ -8,16 +8,23 @@ something open:
   loads cannot stop the others; what tests compare with stays as it is now;
 - *with the tests as they are now*: for checks without reports, of which nobody can tell which
   test is red: only runner, start-up files and support code go back.
+
+In the last two, support code imports modules of the product from where they were moved to since.
+With ``require`` the first state decides alone where tests of base were edited.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from navci.evidence.checks import to_facts
-from navci.evidence.control_files import Control, Kind, Rules, differing, kind_of
+from navci.evidence.command_files import inside
+from navci.evidence.control_files import Control, Kind, Rules, at_base, differing, kind_of
+from navci.evidence.followed import follow_imports
+from navci.evidence.second_hand import module_files
 from navci.evidence.test_owners import Owners, in_edited
 from navci.evidence.worktree import Worktree
 from navci.judge.gaps import derive, normalise
@@ -82,13 +89,17 @@ def try_original(bench: Bench, folder: Path) -> Trial:
     worktree.byproducts.clear()
     whole = worktree.tree()
     worktree.byproducts.update(kept)
+    files = entries(bench.git, bench.base)
+    rules = at_base(bench.rules, files, lambda blob: bench.git.run("cat-file", "blob", blob))
+    bench = replace(bench, rules=rules)
     controls = differing_controls(bench, whole)
-    if not controls:
-        return Trial()
+    if all(control.stays for control in controls):
+        return Trial({}, controls)
     try:
         for control in controls:
-            worktree.byproducts.pop(control.path, None)
-        return _Attempt(bench, tree, controls, folder).judged()
+            if not control.stays:
+                worktree.byproducts.pop(control.path, None)
+        return _Attempt(bench, tree, controls, folder, files).judged()
     finally:
         worktree.byproducts.clear()
         now = worktree.tree()
@@ -111,10 +122,16 @@ def differing_controls(bench: Bench, tree: str) -> tuple[Control, ...]:
 
 class _Attempt:
     def __init__(
-        self, bench: Bench, tree: str, controls: tuple[Control, ...], folder: Path
+        self,
+        bench: Bench,
+        tree: str,
+        controls: tuple[Control, ...],
+        folder: Path,
+        files: Mapping[str, Entry],
     ) -> None:
-        self.bench, self.tree, self.controls, self.folder = bench, tree, controls, folder
-        files = entries(bench.git, bench.base)
+        self.bench, self.tree, self.folder, self.files = bench, tree, folder, files
+        self.all_controls = controls
+        self.controls = tuple(control for control in controls if not control.stays)
         kinds = {path: kind_of(path, bench.rules, new=False) for path in files}
         self.has_tests = Kind.TEST in kinds.values()
         holding = (path for path, kind in kinds.items() if kind in (Kind.TEST, Kind.SUPPORT))
@@ -125,6 +142,7 @@ class _Attempt:
             if control.kind is Kind.TEST and control.before is not None
         }
         self.seen: dict[str, str] = {}
+        self.unloaded: set[str] = set()
 
     def judged(self) -> Trial:
         bench = self.bench
@@ -134,9 +152,12 @@ class _Attempt:
         suspects = {check: names for check, names in ours.items() if names}
         doubtful = sorted({n for names in first.values() for n in names if self._in_edited(n)})
         wanting = set(doubtful) if bench.require else set()
+        if bench.require and any(control.edited for control in self.controls):
+            wanting |= self._loading({name for names in first.values() for name in names})
+            suspects = {}
         for states, which in (
-            (self._without_edited(as_at_base), "without-edited"),
-            (self._with_tests(as_at_base), "with-tests"),
+            (self._without_edited, "without-edited"),
+            (self._with_tests, "with-tests"),
         ):
             specs = [
                 spec
@@ -145,17 +166,18 @@ class _Attempt:
             ]
             if not specs or bench.stopped():
                 continue
-            again = self._failing(specs, states, which)
+            self.unloaded.clear()
+            again = self._failing(specs, states(as_at_base), which)
             for check, names in again.items():
-                wanting |= self._both(suspects[check], self._unedited(names))
+                wanting |= self._loading(self._both(suspects[check], self._unedited(names)))
         gaps = {name: self._told(name) for name in sorted(wanting)}
-        return Trial(gaps, self.controls, tuple(doubtful))
+        return Trial(gaps, self.all_controls, tuple(doubtful))
 
     # --- states of the control files --------------------------------------------------------
 
     def _without_edited(self, as_at_base: Files) -> Files:
         now = {c.path: c.now for c in self.controls if c.kind is Kind.DATA}
-        return {**as_at_base, **dict.fromkeys(self.edited), **now}
+        return {**as_at_base, **dict.fromkeys(self.edited), **now, **self._followed()}
 
     def _with_tests(self, as_at_base: Files) -> Files:
         """Where base has no test at all, what was added to run the first ones stays as well."""
@@ -167,7 +189,38 @@ class _Attempt:
             for c in self.controls
             if c.kind in kinds and (c.kind in (Kind.TEST, Kind.DATA) or c.before is None)
         }
-        return {**as_at_base, **stay}
+        return {**as_at_base, **self._followed(), **stay}
+
+    def _followed(self) -> dict[str, Entry]:
+        """Edited support code as at base, but for imports of what the product moved elsewhere."""
+        git, now = self.bench.git, entries(self.bench.git, self.tree)
+
+        def product(path: str) -> bool:
+            return kind_of(path, self.bench.rules, new=False) is None
+
+        found = {}
+        for control in self.controls:
+            before, after = control.before, control.now
+            if control.kind is not Kind.SUPPORT or not control.path.endswith(".py"):
+                continue
+            if before is None or after is None:
+                continue
+            folder = str(PurePosixPath(control.path).parent)
+
+            def moved(name: str, folder: str = folder) -> bool:
+                bare = name.lstrip(".")
+                up = inside(folder, "../" * (len(name) - len(bare) - 1)) or ""
+                folders = (self.bench.rules.folder, "", folder) if bare == name else (up,)
+                paths = [str(PurePosixPath(path)) for path in module_files(bare, folders)]
+                there = [path for path in paths if path in self.files]
+                gone = not any(path in now for path in paths)
+                return bool(there) and gone and all(product(path) for path in there)
+
+            text = follow_imports(self._text(before), self._text(after), moved)
+            if text is not None:
+                blob = git.run("hash-object", "-w", "--stdin", stdin=text.encode()).decode().strip()
+                found[control.path] = Entry(before.mode, blob)
+        return found
 
     def _failing(
         self, specs: Iterable[CheckSpec], files: Files, which: str
@@ -200,6 +253,7 @@ class _Attempt:
         if result.blind:
             # With nothing to read, only tests that were known at base can be missing.
             return frozenset({whole}) if self._unedited(must_pass | loads) else frozenset()
+        self.unloaded |= {normalise(module) for module in to_facts(result).unloaded}
         baseline = self.bench.baseline
         known = replace(baseline, checks=(), must_pass={spec.id: must_pass}) if baseline else None
         gaps = derive(known, [to_facts(result)], tolerated=self.bench.tolerated)
@@ -230,12 +284,32 @@ class _Attempt:
             if name in first or not files.isdisjoint(self.owners.of(name))
         }  # fmt: skip
 
+    def _loading(self, names: set[str]) -> set[str]:
+        """``names`` without tests that did not run because a module did not load, and it did stop
+        the runner: that module is named, and what was seen to fail."""
+        if not names & self.unloaded:
+            return names
+        return {name for name in names if name in self.unloaded or name in self.seen}
+
     def _told(self, name: str) -> str:
+        globs = [
+            *self.bench.rules.globs,
+            *(f"!{_literally(c.path)}" for c in self.controls[:_SHOWN]),
+        ]
+        allow = json.dumps({"navci": {"original_tests_globs": globs}})
         by = ", ".join(show_path(control.path) for control in self.controls[:_SHOWN])
         rest = len(self.controls) - _SHOWN
         by += f" and {rest} more" if rest > 0 else ""
         seen = self.seen.get(name) or "it does not run"
-        return f"with the test files as they were at base ({by} put back or taken away):\n{seen}"
+        return (
+            f"with the test files as they were at base ({by} put back or taken away); mend it, or "
+            f"have a person allow the change with {allow} in the settings file of the base:\n{seen}"
+        )
 
     def _text(self, entry: Entry) -> str:
         return self.bench.git.run("cat-file", "blob", entry.blob).decode("utf-8", "replace")
+
+
+def _literally(path: str) -> str:
+    """``path`` as a glob that matches only itself."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in show_path(path))

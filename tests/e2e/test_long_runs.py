@@ -40,7 +40,7 @@ def test_forty_failing_tests_fixed_two_at_a_time(tmp_path: Path) -> None:
     result = run_navci(
         repo, "run", "--task", "Make them pass", "--agent", "playbook", "--playbook", str(book),
         "--max-iterations", "20", "--test-command", "python -m pytest -q --junitxml=b/junit.xml",
-        "--junit", "b/*.xml",
+        "--junit", "b/*.xml", timeout=300,
     )  # fmt: skip
     assert result.exit_code == 0, result.said
     told = judgements(repo)
@@ -57,7 +57,7 @@ def test_failures_that_merely_rotate(tmp_path: Path) -> None:
     result = run_navci(
         repo, "run", "--task", "Make them pass", "--agent", "playbook", "--playbook", str(book),
         "--max-iterations", "20", "--test-command", "python -m pytest -q --junitxml=b/junit.xml",
-        "--junit", "b/*.xml", env={"GITHUB_ACTIONS": "true"},
+        "--junit", "b/*.xml", env={"GITHUB_ACTIONS": "true"}, timeout=300,
     )  # fmt: skip
     assert result.outputs["outcome"] == "stagnated", result.said
     told = judgements(repo)
