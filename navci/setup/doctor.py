@@ -16,6 +16,7 @@ from navci.settings_file import read_json
 from navci.setup.read_back import reader
 from navci.system.checkout import find_checkout
 from navci.system.gitcall import call, environment
+from navci.system.programs import program
 
 OLDEST_GIT = (2, 25)
 KNOWN_CLIS = ("claude", "codex", "gemini", "opencode", "aider", "mini")
@@ -43,7 +44,7 @@ def examine(directory: Path, env: Mapping[str, str]) -> list[Finding]:
         ("settings", lambda: look_at_settings(directory, env)),
         ("agents", look_at_agents),
         ("event", lambda: look_at_event(env)),
-        ("bash", lambda: look_for("bash", "checks run with it; install it")),
+        ("bash", look_at_bash),
     ]
     found = []
     for what, look in looks:
@@ -172,7 +173,6 @@ def look_at_event(env: Mapping[str, str]) -> Finding:
     return Finding("event", True, f"`{event.name}` about issue {event.number}")
 
 
-def look_for(program: str, why: str) -> Finding:
-    """Whether a program is on PATH."""
-    found = shutil.which(program)
-    return Finding(program, found is not None, found or f"not found; {why}")
+def look_at_bash() -> Finding:
+    """The shell that every check runs in."""
+    return Finding("bash", True, program("bash"))

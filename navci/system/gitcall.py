@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import IO
 
 from navci.errors import GitError, InfraError
-from navci.system.programs import program, trusted_path
+from navci.system.programs import program, trusted_libraries, trusted_path
 
 TIMEOUT = 600.0
 """Seconds after which a git command is ended; on a healthy disk none of ours takes minutes."""
 
 _PASSED_ON = re.compile(
-    r"PATH|TMPDIR|USER|LOGNAME|LD_LIBRARY_PATH|(https?|no|all|ftp)_proxy|SSL_CERT_(FILE|DIR)"
+    r"TMPDIR|USER|LOGNAME|(https?|no|all|ftp)_proxy|SSL_CERT_(FILE|DIR)"
     r"|CURL_CA_BUNDLE|SSH_AUTH_SOCK",
     re.IGNORECASE,
 )
@@ -89,6 +89,8 @@ def environment(home: Path | None) -> dict[str, str]:
     variables. Without ``home`` there is no configuration at all.
     """
     env = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+    if libraries := trusted_libraries():
+        env["LD_LIBRARY_PATH"] = libraries
     folder = str(home) if home else os.devnull
     return env | {
         "PATH": trusted_path(),
@@ -127,7 +129,8 @@ def call(
     """Run ``git`` with ``args``; never raises for what git itself answers.
 
     The command gets a session of its own, so that Ctrl-C ends navci between two git commands and
-    never inside one. Raises :class:`InfraError` when git cannot be started.
+    never inside one. Raises :class:`InfraError` when git cannot be started, and
+    :class:`ConfigError` when it is only in the checkout.
     """
     try:
         done = subprocess.run(

@@ -11,18 +11,20 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from navci.errors import InfraError
+from navci.errors import ConfigError, InfraError
 
 
 def outside(path: str, start: Path) -> str:
-    """A PATH without what is relative, and what lies in the repository around ``start``."""
+    """A PATH without what is relative, and what lies in the repository around ``start``.
+
+    Where ``start`` lies in none, every absolute entry stays.
+    """
     top = _top_of(start.resolve())
-    kept = []
-    for entry in path.split(os.pathsep):
-        place = Path(entry)
-        if entry and place.is_absolute() and not place.resolve().is_relative_to(top):
-            kept.append(entry)
-    return os.pathsep.join(kept)
+    return os.pathsep.join(
+        entry
+        for entry in path.split(os.pathsep)
+        if Path(entry).is_absolute() and not (top and _reaches(Path(entry), top))
+    )
 
 
 @cache
@@ -32,19 +34,46 @@ def trusted_path() -> str:
 
 
 @cache
+def trusted_libraries() -> str:
+    """The same of LD_LIBRARY_PATH: a library is loaded into git as a program is started by it."""
+    return outside(os.environ.get("LD_LIBRARY_PATH", ""), Path.cwd())
+
+
+@cache
 def program(name: str) -> str:
-    """Where ``name`` is. Raises :class:`InfraError` when it is nowhere, or only in the checkout."""
-    found = shutil.which(name, path=trusted_path())
-    if found is None:
-        inside = shutil.which(name)
-        where = f" but in the checkout ({inside}), where an agent can change it" if inside else ""
-        raise InfraError(f"{name} was not found{where}; install {name}, on PATH")
-    return found
+    """Where ``name`` is.
+
+    Raises :class:`InfraError` when it is nowhere, and :class:`ConfigError` when PATH leads to it
+    only through the checkout.
+    """
+    top = _top_of(Path.cwd().resolve())
+    for folder in trusted_path().split(os.pathsep):
+        found = shutil.which(name, path=folder) if folder else None
+        if found and not (top and _reaches(Path(found), top)):
+            return found
+    inside = shutil.which(name)
+    if inside is None:
+        raise InfraError(f"{name} was not found; install {name}, on PATH")
+    raise ConfigError(
+        f"PATH leads to {name} only in the checkout or by a relative folder ({inside}), where an "
+        f"agent can change it; install {name} elsewhere and put that folder on PATH"
+    )
 
 
-def _top_of(start: Path) -> Path:
-    """The work tree around ``start``, or ``start`` itself."""
+def _reaches(place: Path, top: Path) -> bool:
+    """Does ``place`` lie in ``top``, or a link there decide where it lies?
+
+    Both counts: as it is written, since an agent can replace a link, and where it leads to.
+    """
+    written = Path(os.path.normpath(place))
+    return place.resolve().is_relative_to(top) or any(
+        folder.resolve().is_relative_to(top) for folder in written.parents
+    )
+
+
+def _top_of(start: Path) -> Path | None:
+    """The work tree around ``start``."""
     for folder in (start, *start.parents):
         if os.path.lexists(folder / ".git"):
             return folder
-    return start
+    return None
