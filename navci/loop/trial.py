@@ -177,7 +177,14 @@ class _Attempt:
 
     def _without_edited(self, as_at_base: Files) -> Files:
         now = {c.path: c.now for c in self.controls if c.kind is Kind.DATA}
-        return {**as_at_base, **dict.fromkeys(self.edited), **now, **self._followed()}
+        # A runner that is given a file by name refuses to run without it.
+        named = {
+            c.path: Entry(c.before.mode, self._blob(""))
+            for c in self.controls
+            if c.path in self.edited and c.before and c.path in self.bench.rules.reached.tests
+        }
+        gone = {**dict.fromkeys(self.edited), **named}
+        return {**as_at_base, **gone, **now, **self._followed()}
 
     def _with_tests(self, as_at_base: Files) -> Files:
         """Where base has no test at all, what was added to run the first ones stays as well."""
@@ -193,7 +200,7 @@ class _Attempt:
 
     def _followed(self) -> dict[str, Entry]:
         """Edited support code as at base, but for imports of what the product moved elsewhere."""
-        git, now = self.bench.git, entries(self.bench.git, self.tree)
+        now = entries(self.bench.git, self.tree)
 
         def product(path: str) -> bool:
             return kind_of(path, self.bench.rules, new=False) is None
@@ -218,8 +225,7 @@ class _Attempt:
 
             text = follow_imports(self._text(before), self._text(after), moved)
             if text is not None:
-                blob = git.run("hash-object", "-w", "--stdin", stdin=text.encode()).decode().strip()
-                found[control.path] = Entry(before.mode, blob)
+                found[control.path] = Entry(before.mode, self._blob(text))
         return found
 
     def _failing(
@@ -276,7 +282,12 @@ class _Attempt:
         return not name.startswith("check:") and in_edited(name, self.owners, self.edited)
 
     def _both(self, first: frozenset[str], second: frozenset[str]) -> set[str]:
-        """What failed both times. A module may stand for its tests in either."""
+        """What failed both times. A module may stand for its tests in either, and so may a check
+        that says nothing of tests: then the other time tells which they are."""
+        if any(name.startswith("check:") for name in first):
+            return set(second)
+        if any(name.startswith("check:") for name in second):
+            return set(first)
         files: set[str] = set().union(*(self.owners.of(name) for name in first))
         return {
             name
@@ -305,6 +316,10 @@ class _Attempt:
             f"with the test files as they were at base ({by} put back or taken away); mend it, or "
             f"have a person allow the change with {allow} in the settings file of the base:\n{seen}"
         )
+
+    def _blob(self, text: str) -> str:
+        out = self.bench.git.run("hash-object", "-w", "--stdin", stdin=text.encode())
+        return out.decode().strip()
 
     def _text(self, entry: Entry) -> str:
         return self.bench.git.run("cat-file", "blob", entry.blob).decode("utf-8", "replace")

@@ -49,7 +49,8 @@ def test_complete(case: Case, tmp_path: Path) -> None:
     # What was tested is what the branch holds, and the checkout is on it.
     branch = result.outputs["branch"]
     untidy = [line[3:].rstrip("/") for line in git(repo, "status", "--porcelain").splitlines()]
-    assert [path for path in untidy if not left_by_tools(f"{path}/file")] == []
+    untidy = [path for path in untidy if not left_by_tools(f"{path}/file")]
+    assert [path for path in untidy if not left_by_tools(path)] == []
     assert git(repo, "rev-parse", "HEAD") == git(repo, "rev-parse", branch)
     if case.subjects:
         assert git(repo, "log", "--format=%s", branch).splitlines() == list(case.subjects)
